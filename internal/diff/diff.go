@@ -1,0 +1,74 @@
+// Package diff says what a merge would change in the cluster: it pairs the
+// objects of both sides and compares each pair as Kubernetes would.
+//
+// It is pure and deterministic: the same two sets give the same changes in the
+// same order.
+package diff
+
+import "github.com/prdiff/prdiff/internal/object"
+
+// An Action is what a merge would do to one object.
+type Action string
+
+// The actions, in the words of the report.
+const (
+	Create  Action = "create"
+	Update  Action = "update"
+	Replace Action = "replace" // the API server refuses the update: it must be deleted first
+	Delete  Action = "delete"
+	Rename  Action = "rename" // deleted under one name, created under another
+)
+
+// An Op is what happens to one field.
+type Op string
+
+// The ops, in the words of the report.
+const (
+	Add    Op = "add"
+	Remove Op = "remove"
+	Set    Op = "change"
+)
+
+// A Field is one differing leaf of an object that is on both sides.
+type Field struct {
+	Path   object.Path
+	Op     Op
+	Before object.Value // absent for Add
+	After  object.Value // absent for Remove
+	// Hidden is the id of the filter that takes this difference for noise,
+	// "" when it is shown.
+	Hidden string
+	// Immutable says why the API server refuses this change, "" when it accepts it.
+	Immutable string
+}
+
+// A Change is what a merge would do to one object. Before is nil for Create,
+// After is nil for Delete; otherwise both are there.
+type Change struct {
+	Action        Action
+	Ref           object.Ref // the name after the merge; before it for Delete
+	RenamedFrom   object.Ref // for Rename only
+	Before, After *object.Object
+	Fields        []Field // in path order; empty for Create and Delete
+}
+
+// Visible says whether anything of c is left to see once noise is hidden.
+func (c Change) Visible() bool {
+	if len(c.Fields) == 0 {
+		return true
+	}
+	for _, f := range c.Fields {
+		if f.Hidden == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Object gives the side of c that there is, After where there are both.
+func (c Change) Object() *object.Object {
+	if c.After != nil {
+		return c.After
+	}
+	return c.Before
+}

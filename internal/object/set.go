@@ -1,0 +1,68 @@
+package object
+
+import "slices"
+
+// A Set is all objects of one unit on one side, in the order of Ref.Compare. It
+// never changes after NewSet; a nil Set is empty.
+type Set struct {
+	objects    []*Object
+	byRef      map[Ref]*Object
+	byKind     map[string][]*Object
+	duplicates []*Object
+}
+
+// NewSet sorts objects and indexes them. Where several bear one name, the last
+// one in the given order counts, as it would with kubectl apply; the others are
+// in Duplicates.
+func NewSet(objects []*Object) *Set {
+	s := &Set{byRef: make(map[Ref]*Object, len(objects)), byKind: make(map[string][]*Object)}
+	for _, o := range objects {
+		if earlier, ok := s.byRef[o.Ref]; ok {
+			s.duplicates = append(s.duplicates, earlier)
+		}
+		s.byRef[o.Ref] = o
+	}
+	for _, o := range s.byRef {
+		s.objects = append(s.objects, o)
+	}
+	slices.SortFunc(s.objects, func(a, b *Object) int { return a.Ref.Compare(b.Ref) })
+	for _, o := range s.objects {
+		s.byKind[o.Ref.GroupKind()] = append(s.byKind[o.Ref.GroupKind()], o)
+	}
+	return s
+}
+
+// All gives the objects in order. The slice is the set's own: do not change it.
+func (s *Set) All() []*Object {
+	if s == nil {
+		return nil
+	}
+	return s.objects
+}
+
+// Len is the number of objects.
+func (s *Set) Len() int { return len(s.All()) }
+
+// Get gives the object of that name, nil when there is none.
+func (s *Set) Get(ref Ref) *Object {
+	if s == nil {
+		return nil
+	}
+	return s.byRef[ref]
+}
+
+// Kind gives the objects of one kind, named as Ref.GroupKind names it, in order.
+func (s *Set) Kind(groupKind string) []*Object {
+	if s == nil {
+		return nil
+	}
+	return s.byKind[groupKind]
+}
+
+// Duplicates gives the objects that another one of the same name replaced.
+func (s *Set) Duplicates() []*Object {
+	if s == nil {
+		return nil
+	}
+	return s.duplicates
+}

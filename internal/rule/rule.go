@@ -1,0 +1,92 @@
+// Package rule runs rules over changes: what a rule is, what it sees, and what
+// it says. It knows no rule by name; the catalogue is in package rules.
+package rule
+
+import (
+	"github.com/prdiff/prdiff/internal/diff"
+	"github.com/prdiff/prdiff/internal/object"
+)
+
+// A Severity is how bad a finding is; the three levels are those of SARIF.
+type Severity int
+
+// The severities, in rising order.
+const (
+	Note Severity = iota + 1
+	Warning
+	Error
+)
+
+// String gives "note", "warning" or "error".
+func (s Severity) String() string {
+	switch s {
+	case Note:
+		return "note"
+	case Warning:
+		return "warning"
+	case Error:
+		return "error"
+	}
+	return "none"
+}
+
+// A Rule looks at changes and says which are risky. It is data with one
+// function: Check is called once for each change of its kinds and actions, or
+// CheckAll once a run with all units together. Exactly one of the two is set.
+type Rule struct {
+	ID        string        // kebab-case, never reused: people write it in ignore files
+	Title     string        // one line, no full stop
+	Severity  Severity      // of its findings, unless a finding says otherwise
+	Doc       string        // why it hurts and by what mechanism; Markdown
+	Advice    string        // what to do instead, in steps; Markdown, one paragraph
+	Incidents []string      // IDs in internal/incident
+	Kinds     []string      // as object.Ref.GroupKind spells them; empty means all
+	Actions   []diff.Action // empty means all
+
+	Check    func(*Pass, diff.Change)
+	CheckAll func(*Fleet)
+}
+
+// A Finding is one risk that a change brings.
+type Finding struct {
+	Rule     string // the rule's ID
+	Severity Severity
+	Unit     string
+	Units    []string // every unit with the same finding, Unit among them
+	Ref      object.Ref
+	Origin   object.Origin
+	Path     object.Path // the field, "" for the object as a whole
+	Before   object.Value
+	After    object.Value
+	// Message states the measured fact, with numbers, names, values before and
+	// after; lower case, no full stop.
+	Message string
+	// Consequence says what happens then, one or two sentences; may be "".
+	Consequence string
+	Advice      string // the rule's, unless the finding knows better
+	Related     []object.Ref
+	Incidents   []string
+	Fingerprint string // stable over reruns and over other changes in the pull request
+}
+
+// A Unit is one rendered unit on both sides, as rules see it.
+type Unit struct {
+	Name          string
+	Before, After *object.Set // nil where the side does not have the unit
+	Changes       []diff.Change
+}
+
+// A Pass is one rule at work on one unit, which it can see whole.
+type Pass struct {
+	*Unit
+	rule     *Rule
+	findings *[]Finding
+}
+
+// A Fleet is one rule at work on all units together. Units that are the same
+// on both sides were not rendered and are not among them.
+type Fleet struct {
+	Units    []*Unit
+	rule     *Rule
+	findings *[]Finding
+}

@@ -1,0 +1,107 @@
+package rule
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/prdiff/prdiff/internal/diff"
+	"github.com/prdiff/prdiff/internal/object"
+)
+
+// Report adds a finding about change c. What f leaves empty is filled in from
+// the rule and the change: rule, severity, unit, object, origin, advice,
+// incidents, and the values before and after at f.Path.
+func (p *Pass) Report(c diff.Change, f Finding) {
+	add(p.findings, p.rule, p.Name, c, f)
+}
+
+// Reportf adds a finding with just a path and a message.
+func (p *Pass) Reportf(c diff.Change, path object.Path, format string, args ...any) {
+	p.Report(c, Finding{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// Report adds a finding about change c of unit u, filled in like Pass.Report.
+func (l *Fleet) Report(u *Unit, c diff.Change, f Finding) {
+	add(l.findings, l.rule, u.Name, c, f)
+}
+
+func add(to *[]Finding, r *Rule, unit string, c diff.Change, f Finding) {
+	f.Rule = r.ID
+	f.Unit = unit
+	f.Units = []string{unit}
+	if f.Severity == 0 {
+		f.Severity = r.Severity
+	}
+	if f.Ref == (object.Ref{}) {
+		f.Ref = c.Ref
+	}
+	if o := c.Object(); o != nil && f.Origin == (object.Origin{}) {
+		f.Origin = o.Origin
+	}
+	if f.Path != "" && !f.Before.Exists() && !f.After.Exists() {
+		f.Before, f.After = c.Before.At(string(f.Path)), c.After.At(string(f.Path))
+	}
+	if f.Advice == "" {
+		f.Advice = r.Advice
+	}
+	if f.Incidents == nil {
+		f.Incidents = r.Incidents
+	}
+	f.Fingerprint = fingerprint(f)
+	*to = append(*to, f)
+}
+
+// fingerprint names a finding by what it is about, not by its words or numbers,
+// so that it stays the same when a rerun counts other pods.
+func fingerprint(f Finding) string {
+	h := sha256.Sum256([]byte(strings.Join([]string{
+		f.Rule, f.Unit, f.Ref.Group, f.Ref.Kind, f.Ref.Namespace, f.Ref.Name, string(f.Path),
+	}, "\x00")))
+	return hex.EncodeToString(h[:8])
+}
+
+// Run shows every change to every rule that asks for its kind, and gives the
+// findings, worst first, then in the order of units, objects, paths and rules.
+// Rules see changes whole, hidden fields included.
+func Run(rules []*Rule, units []*Unit) []Finding {
+	var findings []Finding
+	for _, r := range rules {
+		if r.CheckAll != nil {
+			r.CheckAll(&Fleet{Units: units, rule: r, findings: &findings})
+			continue
+		}
+		for _, u := range units {
+			p := &Pass{Unit: u, rule: r, findings: &findings}
+			for _, c := range u.Changes {
+				if r.wants(c) {
+					r.Check(p, c)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(findings, compareFindings)
+	return findings
+}
+
+func (r *Rule) wants(c diff.Change) bool {
+	if len(r.Actions) > 0 && !slices.Contains(r.Actions, c.Action) {
+		return false
+	}
+	return len(r.Kinds) == 0 || slices.Contains(r.Kinds, c.Ref.GroupKind())
+}
+
+func compareFindings(a, b Finding) int {
+	if a.Severity != b.Severity {
+		return int(b.Severity - a.Severity)
+	}
+	if c := a.Ref.Compare(b.Ref); c != 0 {
+		return c
+	}
+	if c := strings.Compare(string(a.Path), string(b.Path)); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Rule, b.Rule)
+}

@@ -1,0 +1,89 @@
+// Package render turns files into the objects that Kubernetes would be given.
+// Each engine is a folder below: it proposes the units that it finds, says which
+// files a unit depends on, and renders one.
+package render
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prdiff/prdiff/internal/object"
+	"github.com/prdiff/prdiff/internal/source"
+)
+
+// A Unit renders alone: a Tanka environment file, a Kustomize overlay, a chart, a
+// folder of plain manifests.
+type Unit struct {
+	Renderer string // the renderer's Name
+	Path     string // folder or file, relative to the tree's root; what users write and read
+}
+
+// A Renderer knows one way to turn files into objects.
+type Renderer interface {
+	// Name is the word users see, such as "tanka".
+	Name() string
+	// Find proposes the units of a tree in byte order. It reads files and runs nothing.
+	Find(t *source.Tree) (Found, error)
+	// Inputs says what rendering u would look at, without running anything.
+	Inputs(t *source.Tree, u Unit) (Inputs, error)
+	// Render renders u. The error speaks of the unit as a whole; what went wrong
+	// with single files is in Output.Problems.
+	Render(ctx context.Context, t *source.Tree, u Unit) (*Output, error)
+}
+
+// Found is what a renderer makes of a tree.
+type Found struct {
+	Units []Unit
+	// Claims are the files and folders (all below them) that belong to this
+	// renderer and are therefore not plain manifests.
+	Claims []string
+	// Skipped names what looked like a unit and is none, with the reason.
+	Skipped []Skipped
+}
+
+// A Skipped is something that was left out on purpose, and why.
+type Skipped struct{ Path, Reason string }
+
+// Inputs is everything that can change what a unit renders to. A unit whose
+// inputs are the same in both trees is not rendered.
+type Inputs struct {
+	Files   []string // read if there
+	Dirs    []string // read with all below them
+	Missing []string // looked for and not found: a file that appears there is a change
+	// Unknown says why the inputs cannot be told without running the unit; it
+	// is then always rendered. "" when they can.
+	Unknown string
+}
+
+// Output is what one unit rendered to.
+type Output struct {
+	// Parts are the sets of objects that go to one cluster and namespace each:
+	// one for most units, one an environment for inline Tanka environments.
+	Parts []Part
+	// Problems are files that could not be read; what else the unit has is in Parts.
+	Problems []Problem
+	Notes    []string // said beside the unit, such as "chart not rendered: it is remote"
+}
+
+// A Part is a named share of a unit's objects.
+type Part struct {
+	Name    string // the unit's path, followed by ":" and the environment's name when there are several
+	Objects []*object.Object
+}
+
+// A Problem is one file that could not be read.
+type Problem struct {
+	Path string
+	Line int // 0 when not known
+	Err  error
+}
+
+func (p Problem) Error() string {
+	if p.Line > 0 {
+		return fmt.Sprintf("%s:%d: %v", p.Path, p.Line, p.Err)
+	}
+	return fmt.Sprintf("%s: %v", p.Path, p.Err)
+}
+
+// Unwrap gives the cause.
+func (p Problem) Unwrap() error { return p.Err }
