@@ -129,8 +129,7 @@ func (r Rollout) fences() (surge, unavailable, replaced int) {
 //
 // In Grafana Labs' outage of 2022 it was 16 of 140 pods
 // (https://grafana.com/blog/2022/08/31/how-adding-kubernetes-label-selectors-caused-an-outage-in-grafana-cloud-logs-and-how-we-resolved-it/).
-// The 16 is published; that it was a
-// surge of 15 and 1 unavailable is our assumption.
+// The 16 is published; that it was a surge of 15 and 1 unavailable is our assumption.
 func (r Rollout) FirstWave() int {
 	surge, unavailable, replaced := r.fences()
 	return min(surge+unavailable, replaced)
