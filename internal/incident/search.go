@@ -1,0 +1,263 @@
+package incident
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Match is an entry that was found, and why.
+type Match struct {
+	Incident
+	Reason string  `json:"reason,omitempty"` // in words, such as "same field, same software"
+	Score  float64 `json:"-"`                // higher is better; comparable within one answer only
+}
+
+// maxQuery is how many different words of a query are looked at. A finding's
+// text has a few dozen.
+const maxQuery = 256
+
+// Search gives the n entries that say most about the words, best first, then
+// newest first; n <= 0 means all. Words are compared by their stems in the id,
+// title, organisation, software, symptoms, change, mechanism, impact, lesson,
+// topics and kinds. A query without a word that the library knows finds nothing.
+func (l *Library) Search(words string, n int) []Match {
+	if i, ok := l.Get(strings.TrimSpace(words)); ok {
+		return []Match{{Incident: i, Reason: "this ID"}}
+	}
+	x := l.index()
+	query := x.query(words)
+	scores := x.scores(query)
+	var out []Match
+	for doc, s := range scores {
+		if s.sum > 0 {
+			out = append(out, Match{Incident: l.entries[doc], Score: s.sum, Reason: "says " + strings.Join(x.shared(query, doc), ", ")})
+		}
+	}
+	return top(out, n)
+}
+
+// top sorts matches and gives copies of the first n of them.
+func top(out []Match, n int) []Match {
+	slices.SortStableFunc(out, func(a, b Match) int {
+		switch {
+		case a.Score > b.Score:
+			return -1
+		case a.Score < b.Score:
+			return 1
+		}
+		return compare(a.Incident, b.Incident)
+	})
+	if n > 0 && len(out) > n {
+		out = out[:n]
+	}
+	for i := range out {
+		out[i].Incident = out[i].clone()
+	}
+	return out
+}
+
+// An index holds what BM25 needs to know of each entry.
+type index struct {
+	postings map[string][]posting // by stem, in order of doc
+	lengths  []float64            // weighted words per entry
+	mean     float64
+}
+
+type posting struct {
+	doc    int
+	weight float64 // how often the stem is there, times the weight of its fields
+}
+
+func newIndex(entries []Incident) *index {
+	x := &index{postings: map[string][]posting{}, lengths: make([]float64, len(entries))}
+	for doc, e := range entries {
+		counts := map[string]float64{}
+		add := func(weight float64, texts ...string) {
+			for _, t := range texts {
+				for stem := range stems(t) {
+					counts[stem] += weight
+					x.lengths[doc] += weight
+				}
+			}
+		}
+		add(3, e.Title)
+		add(2, e.Org, strings.ReplaceAll(e.ID, "-", " "))
+		add(2, e.Software...)
+		add(2, e.Symptoms...)
+		add(1, e.Change, e.Mechanism, e.Impact, e.Lesson)
+		add(1, e.Topics...)
+		add(1, e.Rules...)
+		add(1, e.Kinds...)
+		for stem, w := range counts {
+			x.postings[stem] = append(x.postings[stem], posting{doc, w})
+		}
+		x.mean += x.lengths[doc]
+	}
+	if len(entries) > 0 {
+		x.mean /= float64(len(entries))
+	}
+	return x
+}
+
+// query gives the different stems of a text that the index knows, in the order
+// of the text.
+func (x *index) query(text string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for stem := range stems(text) {
+		if len(x.postings[stem]) > 0 && !seen[stem] {
+			seen[stem] = true
+			if out = append(out, stem); len(out) == maxQuery {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// A textScore is what one entry has of a query.
+type textScore struct {
+	sum     float64 // BM25
+	covered float64 // share of the query, from 0 to 1, rare words weighing more
+	words   int     // different words shared
+}
+
+// scores gives the score of every entry. Stems are added in the order of the
+// query, so that the same query gives the same floating-point sums.
+func (x *index) scores(query []string) []textScore {
+	const k1, b = 1.2, 0.75 // the usual values, Robertson and Zaragoza 2009
+	out := make([]textScore, len(x.lengths))
+	var total float64
+	for _, stem := range query {
+		list := x.postings[stem]
+		idf := x.idf(len(list))
+		total += idf
+		for _, p := range list {
+			tf := p.weight * (k1 + 1) / (p.weight + k1*(1-b+b*x.lengths[p.doc]/x.mean))
+			out[p.doc].sum += idf * tf
+			out[p.doc].covered += idf
+			out[p.doc].words++
+		}
+	}
+	if total > 0 {
+		for i := range out {
+			out[i].covered /= total
+		}
+	}
+	return out
+}
+
+func (x *index) idf(docs int) float64 {
+	return math.Log(1 + (float64(len(x.lengths)-docs)+0.5)/(float64(docs)+0.5))
+}
+
+// shared gives the stems of the query that an entry has, at most five.
+func (x *index) shared(query []string, doc int) []string {
+	var out []string
+	for _, stem := range query {
+		if _, ok := slices.BinarySearchFunc(x.postings[stem], doc, func(p posting, doc int) int { return p.doc - doc }); ok {
+			if out = append(out, stem); len(out) == 5 {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// stems yields the words of a text that mean something, cut to their stems, in
+// order. A name of several parts, such as node-local-dns or maxReplicas, yields
+// itself and its parts.
+func stems(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, word := range strings.FieldsFunc(text, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' && r != '.'
+		}) {
+			word = strings.Trim(word, "-_.")
+			parts := split(word)
+			if len(parts) > 1 {
+				whole := strings.ToLower(strings.Join(parts, ""))
+				if !yield(whole) {
+					return
+				}
+			}
+			for _, p := range parts {
+				p = strings.ToLower(p)
+				if utf8.RuneCountInString(p) < 2 || stopWords[p] {
+					continue
+				}
+				if !yield(stem(p)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// split takes a word apart at hyphens, underscores, dots and where a capital
+// follows a small letter.
+func split(word string) []string {
+	var parts []string
+	start := 0
+	var before rune
+	for i, r := range word {
+		switch {
+		case r == '-' || r == '_' || r == '.':
+			if i > start {
+				parts = append(parts, word[start:i])
+			}
+			start = i + 1
+		case unicode.IsUpper(r) && unicode.IsLower(before):
+			if i > start {
+				parts = append(parts, word[start:i])
+			}
+			start = i
+		}
+		before = r
+	}
+	if start < len(word) {
+		parts = append(parts, word[start:])
+	}
+	return parts
+}
+
+// stem takes off the endings of English that tell apart number and tense. It is
+// cruder than Porter's and needs no table: both sides are cut the same way.
+func stem(w string) string {
+	for _, suffix := range []string{"ations", "ation", "ings", "ing", "ied", "ies", "edly", "ed", "es", "s", "ly"} {
+		rest, ok := strings.CutSuffix(w, suffix)
+		if !ok || len(rest) < 3 || suffix == "s" && strings.HasSuffix(rest, "s") {
+			continue
+		}
+		switch suffix {
+		case "ied", "ies":
+			rest += "y"
+		case "ing", "ings", "ed", "edly":
+			// "dropped" and "drop", "killing" and "kill"
+			if n := len(rest); n > 3 && rest[n-1] == rest[n-2] && !strings.ContainsRune("lsz", rune(rest[n-1])) {
+				rest = rest[:n-1]
+			}
+		}
+		w = rest
+		break
+	}
+	if len(w) > 3 {
+		w = strings.TrimSuffix(w, "e") // "remove", "removed"
+	}
+	return w
+}
+
+// stopWords are too common, in English or in every report on Kubernetes, to say
+// what an entry is about.
+var stopWords = func() map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(`a about after all also an and any are as at be because been before but by can
+		could did do does down each for from had has have how if in into is it its kubernetes made more most new no not
+		of off on one only or other out over own same set so some such than that the their them then there these they
+		this to two under until up very was were what when where which while who will with without would you your`) {
+		m[w] = true
+	}
+	return m
+}()
