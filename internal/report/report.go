@@ -7,11 +7,23 @@ import (
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/incident"
+	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/rule"
 )
 
 // A Reporter writes one format. It touches no network and no files.
-type Reporter func(w io.Writer, r *Report) error
+type Reporter func(w io.Writer, r *Report, o Options) error
+
+// Options tunes a reporter; the zero value is the default.
+type Options struct {
+	Color      bool   // ANSI colours, for text
+	ShowHidden bool   // print what the noise filters hide
+	Quiet      bool   // verdict, failures and findings only, for text
+	Times      bool   // say how long it took: the bytes then differ from run to run
+	Key        string // tells comments of several workflows apart; "" is "default"
+	Elsewhere  string // where the whole report is when this one drops detail; "" names the JSON format
+	Budget     int    // bytes that Markdown may take; 0 is CommentBudget
+}
 
 // A Report is all that a run found. Its lists are in the order in which they
 // are shown.
@@ -23,7 +35,6 @@ type Report struct {
 	Findings   []Finding
 	Incidents  []incident.Incident // the ones that the findings cite, once each
 	Hidden     []Hidden
-	Skipped    []Skipped // what looked like a unit and was left out, with the reason
 }
 
 // A Side is one of the two states compared.
@@ -39,31 +50,36 @@ type Status string
 const (
 	Rendered  Status = "rendered"
 	Unchanged Status = "unchanged" // equal inputs on both sides: not rendered
-	Omitted   Status = "skipped"
+	Skipped   Status = "skipped"   // left out on purpose, for the reason in Error
 	Failed    Status = "failed"
 )
 
 // A Unit is one thing that renders, and how that went.
 type Unit struct {
-	Name, Renderer string
+	Name, Renderer string // Renderer may be "" for something skipped
 	Status         Status
-	Error          string   // for Failed: file, line and cause
+	Error          string   // for Failed: file, line and cause; for Skipped: the reason
 	Notes          []string // what a reader must know beside the status
 	Before, After  int      // objects on each side
 	Ms             int64    // milliseconds of rendering and comparing
 }
 
-// A Change is a diff.Change as it is shown.
+// A Change is a diff.Change as it is shown. One that was read from JSON has no
+// Before and After objects: reporters use only what is spelled out here.
 type Change struct {
 	diff.Change
-	Diff  string // unified text of the YAML of both sides, secrets masked, without file headers
-	Group string // the same for identical changes in several units; "" when there is just one
+	APIVersion string // after the merge, or before it for Delete
+	Origin     object.Origin
+	Diff       string // unified text of the YAML of both sides, secrets masked, without file headers
+	Group      string // the same for identical changes in several units; "" when there is just one
 }
 
 // A Finding is a rule.Finding as it is shown.
 type Finding struct {
 	rule.Finding
-	Suppressed *Suppression // nil when it counts
+	APIVersion      string       // of the object
+	RelatedVersions []string     // of Related, in its order; "" where not known
+	Suppressed      *Suppression // nil when it counts
 }
 
 // A Suppression says who silenced a finding, and why.
@@ -75,9 +91,61 @@ type Suppression struct {
 
 // Hidden is how much one noise filter took out.
 type Hidden struct {
-	Filter          string
-	Fields, Objects int
+	Filter  string `json:"filter"`
+	Fields  int    `json:"fields"`
+	Objects int    `json:"objects"`
 }
 
-// A Skipped is something that was left out on purpose.
-type Skipped struct{ Path, Reason string }
+// NewChange gives c as it is shown, its diff made.
+func NewChange(c diff.Change) Change {
+	out := Change{Change: c, Diff: Unified(c, false)}
+	if o := c.Object(); o != nil {
+		out.APIVersion, out.Origin = o.APIVersion(), o.Origin
+	}
+	return out
+}
+
+// Count counts the units of one status.
+func (r *Report) Count(s Status) int {
+	n := 0
+	for _, u := range r.Units {
+		if u.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// CountFindings counts the findings of one severity that nobody silenced.
+func (r *Report) CountFindings(s rule.Severity) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == s && f.Suppressed == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Worst gives the highest severity among the findings that nobody silenced, 0
+// when there is none.
+func (r *Report) Worst() rule.Severity {
+	var worst rule.Severity
+	for _, f := range r.Findings {
+		if f.Suppressed == nil {
+			worst = max(worst, f.Severity)
+		}
+	}
+	return worst
+}
+
+// Visible gives the changes of which something is left once noise is hidden.
+func (r *Report) Visible() []Change {
+	var out []Change
+	for _, c := range r.Changes {
+		if c.Visible() {
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,429 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/prdiff/prdiff/internal/rule"
+)
+
+// CommentBudget is how long a comment may be. GitHub's error speaks of 65,536
+// characters; whether it counts bytes, characters or UTF-16 units has changed
+// over the years and between GitHub and its server product. That many bytes
+// satisfies every reading
+// (https://github.com/dead-claudia/github-limits, https://github.com/telia-oss/github-pr-resource/issues/259).
+const CommentBudget = 65536
+
+// Markdown writes the report as a pull request comment. It keeps to the budget:
+// detail is dropped from the bottom, diffs first, then rows of the table of
+// changes, then the details of findings, and the report says what was dropped.
+// A finding is never dropped.
+func Markdown(w io.Writer, r *Report, o Options) error {
+	budget := o.Budget
+	if budget == 0 {
+		budget = CommentBudget
+	}
+	_, err := io.WriteString(w, comment(r, o, budget))
+	return err
+}
+
+// Marker is the first line of a comment: by it, it is found again.
+func Marker(key string) string {
+	if key == "" {
+		key = "default"
+	}
+	key = strings.Map(func(r rune) rune {
+		if r == '>' || r == '<' || r == '-' && strings.Contains(key, "--") || unsafeRune(r) || r == ' ' {
+			return '_'
+		}
+		return r
+	}, key)
+	return "<!-- prdiff:comment v1 key=" + key + " -->"
+}
+
+// comment lays the report out. What must be there is measured first; the rest
+// of the room goes to findings, then to changes, then to diffs, from the top.
+func comment(r *Report, o Options, budget int) string {
+	head := Marker(o.Key) + "\n" + mdVerdict(r) + "\n" + mdNotLooked(r)
+	foot := mdFoot(r, o)
+	const reserve = 512 // for the sentence on what was dropped, and the frames of the folds
+	room := budget - len(head) - len(foot) - reserve
+
+	findings, room, briefs := mdFindings(r, room)
+	silenced := mdSilenced(r)
+	if len(silenced) > room {
+		silenced = fmt.Sprintf("%s silenced.\n\n", plural(countSilenced(r), "finding"))
+	}
+	room -= len(silenced)
+	changes, noRows, noDiffs := mdChanges(r, o, room)
+
+	var dropped []string
+	if briefs > 0 {
+		dropped = append(dropped, "the details of "+plural(briefs, "finding"))
+	}
+	if noRows > 0 {
+		dropped = append(dropped, plural(noRows, "row")+" of the table of changes")
+	}
+	if noDiffs > 0 {
+		dropped = append(dropped, plural(noDiffs, "diff"))
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	b.WriteString(findings)
+	b.WriteString(changes)
+	b.WriteString(silenced)
+	if len(dropped) > 0 {
+		elsewhere := o.Elsewhere
+		if elsewhere == "" {
+			elsewhere = "`prdiff --format json` has everything"
+		}
+		fmt.Fprintf(&b, "Left out for want of room: %s; %s.\n\n", strings.Join(dropped, ", "), elsewhere)
+	}
+	b.WriteString(foot)
+	return b.String()
+}
+
+func mdVerdict(r *Report) string {
+	var words []string
+	for _, v := range verdicts(r) {
+		words = append(words, v.icon+" "+v.words)
+	}
+	return "### " + strings.Join(words, " · ") + "\n\n" + accounting(r) + "\n"
+}
+
+// Limits on what stands above the findings, so that it cannot crowd them out.
+const (
+	mostReasons   = 15
+	mostSkipped   = 15
+	mostNotes     = 15
+	errorLimit    = 400 // characters of one error
+	namesInReason = 5
+)
+
+// mdNotLooked names what the report cannot speak for.
+func mdNotLooked(r *Report) string {
+	var b strings.Builder
+	if failed := reasons(r, Failed); len(failed) > 0 {
+		b.WriteString("\n> [!WARNING]\n> **Could not be looked at: what changes there is not known.**\n")
+		for i, why := range failed {
+			if i == mostReasons {
+				rest := 0
+				for _, w := range failed[i:] {
+					rest += len(w.units)
+				}
+				fmt.Fprintf(&b, "> - and %s more, for %s\n", plural(rest, "unit"), plural(len(failed)-i, "other reason"))
+				break
+			}
+			fmt.Fprintf(&b, "> - %s: %s\n", inUnits(cutNames(names(why.units)), mdCode), mdCode(cut(why.text, errorLimit)))
+		}
+	}
+	if skipped := reasons(r, Skipped); len(skipped) > 0 {
+		fmt.Fprintf(&b, "\n<details><summary>Skipped: %d</summary>\n\n", r.Count(Skipped))
+		for i, why := range skipped {
+			if i == mostSkipped {
+				fmt.Fprintf(&b, "- and %s\n", plural(len(skipped)-i, "reason more"))
+				break
+			}
+			fmt.Fprintf(&b, "- %s: %s\n", inUnits(cutNames(names(why.units)), mdCode), mdProse(cut(why.text, errorLimit)))
+		}
+		b.WriteString("\n</details>\n")
+	}
+	var notes []string
+	for _, u := range r.Units {
+		for _, n := range u.Notes {
+			notes = append(notes, fmt.Sprintf("- %s: %s\n", mdCode(cut(u.Name, 120)), mdProse(cut(n, errorLimit))))
+		}
+	}
+	if len(notes) > 0 {
+		b.WriteString("\n<details><summary>To know about single units: " + fmt.Sprint(len(notes)) + "</summary>\n\n")
+		for i, n := range notes {
+			if i == mostNotes {
+				fmt.Fprintf(&b, "- and %d more\n", len(notes)-i)
+				break
+			}
+			b.WriteString(n)
+		}
+		b.WriteString("\n</details>\n")
+	}
+	return b.String()
+}
+
+func cutNames(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = cut(n, 120)
+	}
+	return out
+}
+
+// mdFindings gives every finding, in full as long as there is room, and how many
+// got only a line. When not even their lines fit, rules stand for their findings.
+func mdFindings(r *Report, room int) (text string, left, briefs int) {
+	var full, brief []string
+	total := 0
+	for _, f := range r.Findings {
+		if f.Suppressed != nil {
+			continue
+		}
+		full = append(full, mdFinding(r, f))
+		brief = append(brief, mdBrief(f))
+		total += len(brief[len(brief)-1])
+	}
+	if total > room {
+		text := mdByRule(r, room)
+		return text, room - len(text), len(full)
+	}
+	// Every finding has its line; details are added from the top while they fit.
+	spare := room - total
+	var b strings.Builder
+	for i := range full {
+		if more := len(full[i]) - len(brief[i]); briefs == 0 && more <= spare {
+			b.WriteString(full[i])
+			spare -= more
+			continue
+		}
+		if briefs == 0 && b.Len() > 0 {
+			b.WriteString("\n")
+			spare--
+		}
+		briefs++
+		b.WriteString(brief[i])
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+		spare--
+	}
+	return b.String(), spare, briefs
+}
+
+// mdFinding gives one finding in full: errors as an alert with what belongs to
+// it, the others folded.
+func mdFinding(r *Report, f Finding) string {
+	var b strings.Builder
+	what := fmt.Sprintf("%s %s", mdEscape(inert(f.Ref.Kind)), mdCode(qualified(f.Ref)))
+	if f.Severity == rule.Error {
+		fmt.Fprintf(&b, "\n> [!CAUTION]\n> **%s**: %s\n", what, sentence(mdProse(f.Message)))
+	} else {
+		icon := map[rule.Severity]string{rule.Warning: "🟡", rule.Note: "🔵"}[f.Severity]
+		fmt.Fprintf(&b, "\n<details><summary>%s <b>%s %s</b>: %s</summary>\n",
+			icon, htmlText(f.Ref.Kind), htmlCode(qualified(f.Ref)), htmlText(cut(f.Message, 400)))
+	}
+	if hunk := findingHunk(r, f, 16); hunk != nil {
+		b.WriteString("\n" + mdFence("diff", hunk))
+	}
+	for _, p := range [][2]string{{"What happens", f.Consequence}, {"Instead", f.Advice}} {
+		if p[1] != "" {
+			fmt.Fprintf(&b, "\n**%s.** %s\n", p[0], sentence(mdProse(p[1])))
+		}
+	}
+	for i, inc := range cited(r, f) {
+		if i == 0 {
+			b.WriteString("\n**Seen before.** ")
+		} else {
+			b.WriteString(" ")
+		}
+		who := mdEscape(inert(inc.Org)) + ", " + mdEscape(inert(year(inc.Date)))
+		if webLink(inc.URL) {
+			who = "[" + who + "](" + inc.URL + ")"
+		}
+		what := inc.Lesson
+		if what == "" {
+			what = inc.Title
+		}
+		b.WriteString(who + ": " + sentence(mdProse(what)))
+	}
+	if len(f.Incidents) > 0 {
+		b.WriteString("\n")
+	}
+	place := findingPlace(f, htmlCode)
+	fmt.Fprintf(&b, "\n<sub>%s</sub>\n", strings.Join(place, " · "))
+	if f.Severity != rule.Error {
+		b.WriteString("\n</details>\n")
+	}
+	return b.String()
+}
+
+// mdBrief gives one finding in one line.
+func mdBrief(f Finding) string {
+	icon := map[rule.Severity]string{rule.Error: "🔴", rule.Warning: "🟡", rule.Note: "🔵"}[f.Severity]
+	return fmt.Sprintf("- %s %s %s: %s (%s, %s)\n", icon, mdEscape(inert(f.Ref.Kind)), mdCode(cut(qualified(f.Ref), 120)),
+		mdProse(cut(f.Message, 300)), mdCode(f.Rule), inUnits(cutNames(f.Units), mdCode))
+}
+
+// mdByRule counts findings by rule, with as many names as there is room for. It
+// is for reports with thousands of findings.
+func mdByRule(r *Report, room int) string {
+	type group struct {
+		rule     string
+		severity rule.Severity
+		names    []string
+	}
+	var groups []*group
+	at := map[string]*group{}
+	for _, f := range r.Findings {
+		if f.Suppressed != nil {
+			continue
+		}
+		key := f.Rule + f.Severity.String()
+		if at[key] == nil {
+			at[key] = &group{rule: f.Rule, severity: f.Severity}
+			groups = append(groups, at[key])
+		}
+		at[key].names = append(at[key].names, mdCode(cut(f.Ref.String(), 120)))
+	}
+	var b strings.Builder
+	b.WriteString("\n")
+	share := max(0, room-64)/len(groups) - 160
+	for _, g := range groups {
+		icon := map[rule.Severity]string{rule.Error: "🔴", rule.Warning: "🟡", rule.Note: "🔵"}[g.severity]
+		line := fmt.Sprintf("- %s %s: %s: ", icon, mdCode(g.rule), plural(len(g.names), "finding"))
+		used := 0
+		for i, n := range g.names {
+			if used += len(n) + 2; used > share {
+				line += fmt.Sprintf("and %d more, ", len(g.names)-i)
+				break
+			}
+			line += n + ", "
+		}
+		b.WriteString(strings.TrimSuffix(line, ", ") + "\n")
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+func countSilenced(r *Report) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Suppressed != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func mdSilenced(r *Report) string {
+	n := countSilenced(r)
+	if n == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "<details><summary>%s silenced</summary>\n\n", plural(n, "finding"))
+	for _, f := range r.Findings {
+		if f.Suppressed != nil {
+			fmt.Fprintf(&b, "- %s %s: %s\n", mdCode(f.Rule), mdCode(f.Ref.String()), mdProse(cut(silencedBy(f), errorLimit)))
+		}
+	}
+	b.WriteString("\n</details>\n\n")
+	return b.String()
+}
+
+// mdChanges gives the folded list of changes and their diffs as far as room
+// reaches, and how many rows and diffs it does not.
+func mdChanges(r *Report, o Options, room int) (text string, noRows, noDiffs int) {
+	all := folded(r, o.ShowHidden)
+	if len(all) == 0 {
+		return "", 0, 0
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n<details><summary><b>All changes</b>: %s</summary>\n\n| | object | change | in |\n|---|---|---|---|\n", changesTitle(all))
+	const tail = "\n</details>\n\n"
+	room -= b.Len() + len(tail)
+	for i, c := range all {
+		row := fmt.Sprintf("| %s | %s %s | %s | %s |\n", sign(c.Action), mdEscape(inert(c.Ref.Kind)), mdCell(qualified(c.Ref)),
+			summary(c.Change, mdCell), inUnits(c.units, mdCell))
+		if len(row) > room {
+			noRows = len(all) - i
+			break
+		}
+		b.WriteString(row)
+		room -= len(row)
+	}
+	const most = 400 // lines of one diff
+	for i, c := range all {
+		if noRows > 0 {
+			noDiffs = len(all)
+			break
+		}
+		if c.Diff == "" {
+			continue
+		}
+		lines := inertLines(c.Diff)
+		if len(lines) > most {
+			lines = append(lines[:most:most], fmt.Sprintf(" … %d more lines", len(lines)-most))
+		}
+		for j := range lines {
+			lines[j] = cut(lines[j], lineLimit)
+		}
+		block := fmt.Sprintf("\n<details><summary>%s %s %s</summary>\n\n%s\n</details>\n", sign(c.Action), htmlText(c.Ref.Kind),
+			htmlCode(qualified(c.Ref)), mdFence("diff", lines))
+		if len(block) > room {
+			noDiffs = len(all) - i
+			break
+		}
+		b.WriteString(block)
+		room -= len(block)
+	}
+	b.WriteString(tail)
+	return b.String(), noRows, noDiffs
+}
+
+func changesTitle(all []same) string {
+	objects, shared := 0, 0
+	units := map[string]bool{}
+	for _, c := range all {
+		objects += len(c.units)
+		for _, u := range c.units {
+			units[u] = true
+		}
+		if len(c.units) > 1 {
+			shared++
+		}
+	}
+	s := plural(objects, "object") + " in " + plural(len(units), "unit")
+	if shared > 0 {
+		s += fmt.Sprintf(", %d of them the same in several", shared)
+	}
+	return s
+}
+
+// htmlText gives a sentence for places where Markdown may not be read.
+func htmlText(s string) string {
+	var b strings.Builder
+	for i, w := range strings.Split(strings.Join(strings.Fields(inert(s)), " "), " ") {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if linkish.MatchString(w) {
+			b.WriteString(htmlCode(w))
+			continue
+		}
+		for _, r := range w {
+			if strings.ContainsRune("&<>\"'`*_~[]\\|$", r) {
+				fmt.Fprintf(&b, "&#%d;", r)
+				continue
+			}
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func mdFoot(r *Report, o Options) string {
+	parts := []string{sides(r, htmlCode), statuses(r)}
+	if words := hiddenWords(r); words != "" {
+		parts = append(parts, "hidden: "+htmlText(words))
+	}
+	tool := "prdiff"
+	if r.Version != "" {
+		tool += " " + htmlText(r.Version)
+	}
+	if o.Times {
+		var ms int64
+		for _, u := range r.Units {
+			ms += u.Ms
+		}
+		tool += fmt.Sprintf(", %.1f s of rendering", float64(ms)/1000)
+	}
+	return "<sub>" + strings.Join(append(parts, tool), " · ") + "</sub>\n"
+}

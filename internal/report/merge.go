@@ -1,0 +1,97 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/prdiff/prdiff/internal/incident"
+	"github.com/prdiff/prdiff/internal/rule"
+)
+
+// Merge makes one report of the parts that several shards of one run wrote. The
+// order of parts does not matter. Parts of different runs, and a unit that is in
+// two parts, are errors: their sum would tell of nothing that exists. A skipped
+// unit may be in all of them, as every shard finds it.
+func Merge(parts []*Report) (*Report, error) {
+	if len(parts) == 0 {
+		return nil, fmt.Errorf("no parts to merge")
+	}
+	out := &Report{Version: parts[0].Version, Base: parts[0].Base, Head: parts[0].Head}
+	hidden := map[string]Hidden{}
+	seen := map[string]Unit{}
+	for _, p := range parts {
+		if p.Base != out.Base || p.Head != out.Head {
+			return nil, fmt.Errorf("the parts are of different runs: %s and %s", sides(out, inert), sides(p, inert))
+		}
+		if p.Version != out.Version {
+			return nil, fmt.Errorf("the parts were written by prdiff %s and %s", inert(out.Version), inert(p.Version))
+		}
+		for _, u := range p.Units {
+			key := u.Renderer + "\x00" + u.Name
+			earlier, ok := seen[key]
+			if ok && (u.Status != Skipped || earlier.Status != Skipped) {
+				return nil, fmt.Errorf("unit %s is in two parts", inert(u.Name))
+			}
+			if !ok {
+				seen[key] = u
+				out.Units = append(out.Units, u)
+			}
+		}
+		out.Changes = append(out.Changes, p.Changes...)
+		out.Findings = append(out.Findings, p.Findings...)
+		for _, h := range p.Hidden {
+			sum := hidden[h.Filter]
+			hidden[h.Filter] = Hidden{h.Filter, sum.Fields + h.Fields, sum.Objects + h.Objects}
+		}
+		for _, i := range p.Incidents {
+			if !slices.ContainsFunc(out.Incidents, func(have incident.Incident) bool { return have.ID == i.ID }) {
+				out.Incidents = append(out.Incidents, i)
+			}
+		}
+	}
+	slices.SortFunc(out.Units, func(a, b Unit) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Renderer, b.Renderer))
+	})
+	slices.SortStableFunc(out.Changes, func(a, b Change) int { return a.Ref.Compare(b.Ref) })
+	out.Findings = foldFindings(out.Findings)
+	slices.SortFunc(out.Incidents, func(a, b incident.Incident) int { return strings.Compare(a.ID, b.ID) })
+	for _, h := range hidden {
+		out.Hidden = append(out.Hidden, h)
+	}
+	slices.SortFunc(out.Hidden, func(a, b Hidden) int { return strings.Compare(a.Filter, b.Filter) })
+	Group(out.Changes)
+	return out, nil
+}
+
+// foldFindings sorts findings, worst first, and tells once what several parts
+// have in common. Silenced ones stay apart from those that count.
+func foldFindings(findings []Finding) []Finding {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Or(
+			int(b.Severity-a.Severity),
+			a.Ref.Compare(b.Ref),
+			strings.Compare(string(a.Path), string(b.Path)),
+			strings.Compare(a.Rule, b.Rule),
+			strings.Compare(a.Message, b.Message),
+		)
+	})
+	var out []Finding
+	for _, silenced := range []bool{false, true} {
+		var plain []rule.Finding
+		whole := map[string]Finding{}
+		for _, f := range findings {
+			if (f.Suppressed != nil) == silenced {
+				plain = append(plain, f.Finding)
+				whole[f.Fingerprint+"\x00"+f.Unit] = f
+			}
+		}
+		for _, f := range rule.Fold(plain) {
+			full := whole[f.Fingerprint+"\x00"+f.Unit]
+			full.Finding = f
+			out = append(out, full)
+		}
+	}
+	return out
+}

@@ -1,0 +1,355 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/prdiff/prdiff/internal/diff"
+	"github.com/prdiff/prdiff/internal/incident"
+	"github.com/prdiff/prdiff/internal/object"
+	"github.com/prdiff/prdiff/internal/rule"
+)
+
+func plural(n int, one string) string {
+	switch {
+	case n == 1:
+		return "1 " + one
+	case strings.HasSuffix(one, "y"):
+		return fmt.Sprintf("%d %sies", n, one[:len(one)-1])
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+func capital(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[size:]
+}
+
+// sentence gives s with a capital and a full stop.
+func sentence(s string) string {
+	s = capital(strings.TrimSpace(s))
+	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
+		return s
+	}
+	return s + "."
+}
+
+// verdicts says what a reader must know who reads nothing else, worst first.
+func verdicts(r *Report) []verdict {
+	var out []verdict
+	errors, warnings, notes := r.CountFindings(rule.Error), r.CountFindings(rule.Warning), r.CountFindings(rule.Note)
+	if failed := r.Count(Failed); failed > 0 {
+		out = append(out, verdict{"⚠️", "warning", plural(failed, "unit") + " could not be looked at"})
+	}
+	if errors > 0 {
+		words := plural(errors, "dangerous change")
+		if repeats(r) {
+			words = fmt.Sprintf("%s here %s taken production down before", plural(errors, "change"), hasHave(errors))
+		}
+		out = append(out, verdict{"🔴", "error", words})
+	}
+	if warnings > 0 {
+		words := plural(warnings, "change") + " to look at"
+		if errors > 0 {
+			words = fmt.Sprintf("%d more to look at", warnings)
+		}
+		out = append(out, verdict{"🟡", "warning", words})
+	}
+	if notes > 0 {
+		out = append(out, verdict{"🔵", "note", plural(notes, "note")})
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if n := len(r.Visible()); n > 0 {
+		return []verdict{{"🟢", "ok", plural(n, "object") + " " + changeVerb(n) + ", nothing known to be dangerous"}}
+	}
+	if len(r.Units)-r.Count(Skipped) == 0 {
+		return []verdict{{"⚪", "note", "Nothing here renders to Kubernetes objects"}}
+	}
+	return []verdict{{"🟢", "ok", "Nothing changes in the cluster"}}
+}
+
+type verdict struct{ icon, level, words string }
+
+func hasHave(n int) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
+}
+
+func changeVerb(n int) string {
+	if n == 1 {
+		return "changes"
+	}
+	return "change"
+}
+
+// repeats says whether every error cites an incident.
+func repeats(r *Report) bool {
+	for _, f := range r.Findings {
+		if f.Severity == rule.Error && f.Suppressed == nil && len(f.Incidents) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// accounting says how much was looked at and how much of it changes.
+func accounting(r *Report) string {
+	changed := map[string]bool{}
+	counts := map[diff.Action]int{}
+	visible := r.Visible()
+	for _, c := range visible {
+		changed[c.Ref.Unit] = true
+		counts[c.Action]++
+	}
+	looked := len(r.Units) - r.Count(Skipped)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %s %s", len(changed), plural(looked, "unit"), changeVerb(len(changed)))
+	if len(visible) > 0 {
+		fmt.Fprintf(&b, ", %s: +%d ~%d −%d", plural(len(visible), "object"),
+			counts[diff.Create], counts[diff.Update]+counts[diff.Replace]+counts[diff.Rename], counts[diff.Delete])
+	}
+	b.WriteString(".")
+	if n := r.Count(Unchanged); n > 0 {
+		fmt.Fprintf(&b, " %s equal inputs on both sides.", subject(n, "has", "have"))
+	}
+	switch f, s := r.Count(Failed), r.Count(Skipped); {
+	case f == 0 && s == 0:
+		b.WriteString(" Nothing failed, nothing was skipped.")
+	case f == 0:
+		fmt.Fprintf(&b, " Nothing failed, %d skipped.", s)
+	default:
+		fmt.Fprintf(&b, " %d failed, %d skipped.", f, s)
+	}
+	return b.String()
+}
+
+func subject(n int, one, many string) string {
+	if n == 1 {
+		return "1 other " + one
+	}
+	return fmt.Sprintf("%d others %s", n, many)
+}
+
+// statuses says what became of the units, for the footer.
+func statuses(r *Report) string {
+	return fmt.Sprintf("%d rendered, %d unchanged, %d skipped, %d failed",
+		r.Count(Rendered), r.Count(Unchanged), r.Count(Skipped), r.Count(Failed))
+}
+
+// hiddenWords says what the filters took out.
+func hiddenWords(r *Report) string {
+	var parts []string
+	for _, h := range r.Hidden {
+		parts = append(parts, fmt.Sprintf("%d %s", h.Fields, inert(h.Filter)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sides gives both sides in words, each name through show.
+func sides(r *Report, show func(string) string) string {
+	name := func(s Side) string {
+		if s.SHA == "" {
+			return show(s.Rev)
+		}
+		short := s.SHA[:min(7, len(s.SHA))]
+		if s.Rev == "" || strings.HasPrefix(s.SHA, s.Rev) {
+			return show(short)
+		}
+		return show(s.Rev) + " (" + show(short) + ")"
+	}
+	if r.Head.SHA == "" {
+		return "from " + name(r.Base) + " to " + name(r.Head)
+	}
+	return "merging " + name(r.Head) + " into " + name(r.Base)
+}
+
+// inUnits names the units of a finding or a change: the first, and how many more.
+func inUnits(units []string, show func(string) string) string {
+	switch len(units) {
+	case 0:
+		return ""
+	case 1:
+		return show(units[0])
+	case 2:
+		return show(units[0]) + " and " + show(units[1])
+	}
+	return fmt.Sprintf("%s and %d more", show(units[0]), len(units)-1)
+}
+
+// cited gives the incidents of a finding that the report knows, three at most.
+func cited(r *Report, f Finding) []incident.Incident {
+	var out []incident.Incident
+	for _, id := range f.Incidents {
+		i := slices.IndexFunc(r.Incidents, func(i incident.Incident) bool { return i.ID == id })
+		if i >= 0 && len(out) < 3 {
+			out = append(out, r.Incidents[i])
+		}
+	}
+	return out
+}
+
+func year(date string) string { return date[:min(4, len(date))] }
+
+// A same is a set of changes that are the same in several units, shown once.
+type same struct {
+	Change
+	units []string
+}
+
+// folded gives the visible changes, each set of identical ones once, in the
+// order of their first.
+func folded(r *Report, all bool) []same {
+	var out []same
+	at := map[string]int{}
+	for _, c := range r.Changes {
+		if !all && !c.Visible() {
+			continue
+		}
+		if c.Group != "" {
+			if i, ok := at[c.Group]; ok {
+				out[i].units = append(out[i].units, c.Ref.Unit)
+				continue
+			}
+			at[c.Group] = len(out)
+		}
+		out = append(out, same{c, []string{c.Ref.Unit}})
+	}
+	return out
+}
+
+// sign gives the one character that stands for an action.
+func sign(a diff.Action) string {
+	switch a {
+	case diff.Create:
+		return "+"
+	case diff.Delete:
+		return "−"
+	case diff.Replace:
+		return "±"
+	case diff.Rename:
+		return "→"
+	}
+	return "~"
+}
+
+// summary says in a few words what a change does; show formats names and values.
+func summary(c Change, show func(string) string) string {
+	var parts []string
+	switch c.Action {
+	case diff.Create:
+		return "new"
+	case diff.Delete:
+		return "deleted"
+	case diff.Rename:
+		parts = append(parts, "renamed from "+show(qualified(c.RenamedFrom)))
+	case diff.Replace:
+		parts = append(parts, "must be deleted and created again")
+	}
+	const most = 3
+	shown, more := 0, 0
+	for _, f := range c.Fields {
+		if f.Hidden != "" {
+			continue
+		}
+		if shown++; shown > most {
+			more++
+			continue
+		}
+		parts = append(parts, fieldWords(f, show))
+	}
+	if more > 0 {
+		parts = append(parts, plural(more, "field")+" more")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fieldWords says what happens to one field, with the values where they are short.
+func fieldWords(f diff.Field, show func(string) string) string {
+	const short = 24
+	path := string(f.Path)
+	for _, prefix := range []string{"spec.template.spec.", "spec.jobTemplate.spec.template.spec.", "spec.template.", "spec.", "metadata."} {
+		if p, ok := strings.CutPrefix(path, prefix); ok {
+			path = p
+			break
+		}
+	}
+	path = show(cut(path, 80))
+	small := func(v object.Value) bool {
+		return v.Type() != object.Map && v.Type() != object.List && len(v.String()) <= short && !strings.Contains(v.String(), "\n")
+	}
+	value := func(v object.Value) string { return show(cmp.Or(v.String(), `""`)) }
+	switch f.Op {
+	case diff.Add:
+		if small(f.After) {
+			return path + " added: " + value(f.After)
+		}
+		return path + " added"
+	case diff.Remove:
+		if small(f.Before) {
+			return path + " removed, was " + value(f.Before)
+		}
+		return path + " removed"
+	}
+	if small(f.Before) && small(f.After) && f.Before.String() != f.After.String() {
+		return path + " " + value(f.Before) + " → " + value(f.After)
+	}
+	return path + " changed"
+}
+
+// qualified gives namespace and name.
+func qualified(r object.Ref) string {
+	if r.Namespace == "" {
+		return r.Name
+	}
+	return r.Namespace + "/" + r.Name
+}
+
+// A reason is one cause that several units share.
+type reason struct {
+	text  string
+	units []Unit
+}
+
+// reasons groups the units of one status by their error.
+func reasons(r *Report, s Status) []reason {
+	var out []reason
+	for _, u := range r.Units {
+		if u.Status != s {
+			continue
+		}
+		i := slices.IndexFunc(out, func(x reason) bool { return x.text == u.Error })
+		if i < 0 {
+			out = append(out, reason{text: u.Error})
+			i = len(out) - 1
+		}
+		out[i].units = append(out[i].units, u)
+	}
+	return out
+}
+
+func names(units []Unit) []string {
+	var out []string
+	for _, u := range units {
+		out = append(out, u.Name)
+	}
+	return out
+}
+
+// splitQualified undoes qualified.
+func splitQualified(s string) (namespace, name string) {
+	if before, after, ok := strings.Cut(s, "/"); ok {
+		return before, after
+	}
+	return "", s
+}
