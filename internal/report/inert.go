@@ -22,14 +22,14 @@ func inert(s string) string {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			b.WriteString(`\x` + hex(rune(s[i]), 2))
+			b.WriteString(`\x` + hexDigits(rune(s[i]), 2))
 		case r == '\n' || r == '\t':
 			b.WriteByte(' ')
 		case r == '\r':
 		case unsafeRune(r) && r <= 0xffff:
-			b.WriteString(`\u` + hex(r, 4))
+			b.WriteString(`\u` + hexDigits(r, 4))
 		case unsafeRune(r):
-			b.WriteString(`\U` + hex(r, 8))
+			b.WriteString(`\U` + hexDigits(r, 8))
 		default:
 			b.WriteRune(r)
 		}
@@ -131,7 +131,8 @@ func mdWords(s string) string {
 	words := strings.Split(s, " ")
 	for i, w := range words {
 		if linkish.MatchString(w) {
-			words[i] = mdCode(w)
+			word := strings.TrimRight(w, ",.;:!?)")
+			words[i] = mdCode(word) + mdEscape(w[len(word):])
 			continue
 		}
 		words[i] = mdEscape(w)

@@ -45,7 +45,7 @@ func Marker(key string) string {
 // comment lays the report out. What must be there is measured first; the rest
 // of the room goes to findings, then to changes, then to diffs, from the top.
 func comment(r *Report, o Options, budget int) string {
-	head := Marker(o.Key) + "\n" + mdVerdict(r) + "\n" + mdNotLooked(r)
+	head := Marker(o.Key) + "\n" + mdVerdict(r) + mdNotLooked(r)
 	foot := mdFoot(r, o)
 	const reserve = 512 // for the sentence on what was dropped, and the frames of the folds
 	room := budget - len(head) - len(foot) - reserve

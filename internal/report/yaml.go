@@ -206,7 +206,7 @@ func quote(s string) string {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			b.WriteString(`\x` + hex(rune(s[i]), 2))
+			b.WriteString(`\x` + hexDigits(rune(s[i]), 2))
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
@@ -217,9 +217,9 @@ func quote(s string) string {
 		case r == '\r':
 			b.WriteString(`\r`)
 		case unsafeRune(r) && r <= 0xffff:
-			b.WriteString(`\u` + hex(r, 4))
+			b.WriteString(`\u` + hexDigits(r, 4))
 		case unsafeRune(r):
-			b.WriteString(`\U` + hex(r, 8))
+			b.WriteString(`\U` + hexDigits(r, 8))
 		default:
 			b.WriteRune(r)
 		}
@@ -229,7 +229,7 @@ func quote(s string) string {
 	return b.String()
 }
 
-func hex(r rune, digits int) string {
+func hexDigits(r rune, digits int) string {
 	s := strconv.FormatInt(int64(r), 16)
 	return strings.Repeat("0", max(0, digits-len(s))) + s
 }

@@ -1,0 +1,160 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/prdiff/prdiff/internal/diff"
+	"github.com/prdiff/prdiff/internal/incident"
+	"github.com/prdiff/prdiff/internal/object"
+	"github.com/prdiff/prdiff/internal/rule"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// obj makes an object of YAML text.
+func obj(t testing.TB, unit, text string) *object.Object {
+	t.Helper()
+	var m map[string]any
+	if err := yaml.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatal(err)
+	}
+	o, err := object.New(unit, object.Origin{Path: unit + "/main.jsonnet"}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func updated(before, after *object.Object, fields ...diff.Field) diff.Change {
+	for i := range fields {
+		f := &fields[i]
+		f.Before, f.After = before.At(string(f.Path)), after.At(string(f.Path))
+		switch {
+		case !f.Before.Exists():
+			f.Op = diff.Add
+		case !f.After.Exists():
+			f.Op = diff.Remove
+		default:
+			f.Op = diff.Set
+		}
+	}
+	return diff.Change{Action: diff.Update, Ref: after.Ref, Before: before, After: after, Fields: fields}
+}
+
+const service = `
+apiVersion: v1
+kind: Service
+metadata: {name: distributor, namespace: logs}
+spec:
+  clusterIP: None
+  ports: [{name: grpc, port: 9095}, {name: http, port: 80}]
+  selector: {name: distributor}
+`
+
+// sample is one report with something of everything in it.
+func sample(t testing.TB) *Report {
+	narrowed := func(unit string) diff.Change {
+		return updated(obj(t, unit, service), obj(t, unit, strings.Replace(service, "{name: distributor}", `{name: distributor, gossip_ring_member: "true"}`, 1)),
+			diff.Field{Path: "spec.selector.gossip_ring_member"})
+	}
+	secret := updated(
+		obj(t, "environments/cell-7", "apiVersion: v1\nkind: Secret\nmetadata: {name: keys, namespace: logs}\nstringData: {token: one, user: me}"),
+		obj(t, "environments/cell-7", "apiVersion: v1\nkind: Secret\nmetadata: {name: keys, namespace: logs}\nstringData: {token: two, user: me}"),
+		diff.Field{Path: "stringData.token"})
+	noisy := updated(
+		obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: logs, labels: {chart: a-1}}\ndata: {x: \"1\"}"),
+		obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: logs, labels: {chart: a-2}}\ndata: {x: \"1\"}"),
+		diff.Field{Path: "metadata.labels.chart", Hidden: "chart-labels"})
+	created := obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes, namespace: logs}\ndata: {readme.md: \"# hi\\n```\\n@org/team <img src=x>\\n```\\n\"}")
+	r := &Report{
+		Version: "1.2.3",
+		Base:    Side{Rev: "main", SHA: "3f2a1c9d4b5e6f708192a3b4c5d6e7f801234567"},
+		Head:    Side{Rev: "8d01e77aa4b5e6f708192a3b4c5d6e7f80123456", SHA: "8d01e77aa4b5e6f708192a3b4c5d6e7f80123456"},
+		Units: []Unit{
+			{Name: "environments/cell-2", Renderer: "tanka", Status: Unchanged},
+			{Name: "environments/cell-7", Renderer: "tanka", Status: Rendered, Before: 5, After: 6, Ms: 12, Notes: []string{"ConfigMap logs/c is there twice: the last one counts"}},
+			{Name: "environments/cell-8", Renderer: "tanka", Status: Rendered, Before: 5, After: 5, Ms: 9},
+			{Name: "environments/broken", Renderer: "tanka", Status: Failed, Error: "environments/broken/main.jsonnet:3: unexpected end of file, while parsing field\x1b[31m"},
+			{Name: "charts/remote", Renderer: "helm", Status: Skipped, Error: "the chart is at https://charts.example/x: nothing is fetched"},
+		},
+		Changes: []Change{
+			NewChange(noisy), NewChange(diff.Change{Action: diff.Create, Ref: created.Ref, After: created}),
+			NewChange(secret), NewChange(narrowed("environments/cell-7")), NewChange(narrowed("environments/cell-8")),
+		},
+		Incidents: []incident.Incident{{ID: "grafana-2022", Org: "Grafana Labs", Title: "A label in a selector", Date: "2022-08-31",
+			URL: "https://grafana.example/blog", Lesson: "a selector that copies every label breaks when one is added"}},
+		Hidden: []Hidden{{Filter: "chart-labels", Fields: 1, Objects: 1}},
+	}
+	Group(r.Changes)
+	c := r.Changes[3]
+	r.Findings = []Finding{
+		{Finding: rule.Finding{
+			Rule: "service-selector-narrowed", Severity: rule.Error, Unit: c.Ref.Unit, Units: []string{"environments/cell-7", "environments/cell-8"},
+			Ref: c.Ref, Origin: c.Origin, Path: "spec.selector", Before: c.Before.At("spec.selector"), After: c.After.At("spec.selector"),
+			Message:     "none of the 140 running pods of Deployment distributor carries `gossip_ring_member=true`",
+			Consequence: "only pods of the new rollout are reached: at first 16 of 140 take all traffic, 8.75 times their share",
+			Advice:      "keep the label out of the selector, or label the pods first. Ask @org/team, see #12 and https://evil.example/<script>",
+			Related:     []object.Ref{{Unit: c.Ref.Unit, Group: "apps", Kind: "Deployment", Namespace: "logs", Name: "distributor"}},
+			Incidents:   []string{"grafana-2022"}, Fingerprint: "0123456789abcdef",
+		}, APIVersion: "v1", RelatedVersions: []string{"apps/v1"}},
+		{Finding: rule.Finding{
+			Rule: "secret-changed", Severity: rule.Warning, Unit: "environments/cell-7", Units: []string{"environments/cell-7"},
+			Ref: r.Changes[2].Ref, Origin: c.Origin, Path: "stringData.token",
+			Before: r.Changes[2].Before.At("stringData.token"), After: r.Changes[2].After.At("stringData.token"),
+			Message: "the token changes while 3 pods hold the old one", Advice: "restart them", Fingerprint: "aa",
+		}, APIVersion: "v1"},
+		{Finding: rule.Finding{
+			Rule: "no-probe", Severity: rule.Error, Unit: "environments/cell-7", Units: []string{"environments/cell-7"}, Ref: created.Ref, Origin: created.Origin,
+			Message: "nothing looks after it", Fingerprint: "bb",
+		}, APIVersion: "v1", Suppressed: &Suppression{By: ".prdiff.yaml:12", Reason: "known, *really*", Expires: "2027-01-01"}},
+	}
+	return r
+}
+
+// TestGolden holds every format against its golden file.
+func TestGolden(t *testing.T) {
+	nothing := &Report{Base: Side{Rev: "before"}, Head: Side{Rev: "after"}, Units: []Unit{{Name: "manifests", Renderer: "plain", Status: Unchanged}}}
+	for _, tt := range []struct {
+		file   string
+		report *Report
+		write  Reporter
+		o      Options
+	}{
+		{"report.txt", sample(t), Text, Options{}},
+		{"report-color-hidden.txt", sample(t), Text, Options{Color: true, ShowHidden: true, Times: true}},
+		{"report-quiet.txt", sample(t), Text, Options{Quiet: true}},
+		{"report.md", sample(t), Markdown, Options{}},
+		{"report-short.md", sample(t), Markdown, Options{Budget: 3200, Key: "cells"}},
+		{"report.json", sample(t), JSON, Options{}},
+		{"nothing.txt", nothing, Text, Options{}},
+		{"nothing.md", nothing, Markdown, Options{}},
+		{"nothing.json", nothing, JSON, Options{}},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := tt.write(&b, tt.report, tt.o); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", tt.file)
+			if *update {
+				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := b.String(); got != string(want) {
+				t.Errorf("%s = %s\nwant %s", tt.file, got, want)
+			}
+		})
+	}
+}
