@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // maxDepth bounds the nesting of a manifest. Kubernetes itself refuses JSON that
@@ -13,26 +14,37 @@ import (
 const maxDepth = 1000
 
 func normalizeRoot(manifest map[string]any) (map[string]any, error) {
-	v, err := normalize(manifest, 0)
+	n := normalizer{budget: math.MaxInt}
+	v, err := n.normalize(manifest, 0)
 	if err != nil {
 		return nil, err
 	}
 	return v.(map[string]any), nil
 }
 
-// normalize turns decoded data into the few types that Values hold, in place
-// where it can: nulls in maps go, integral floats become int64 (so that 1e+06
-// and 1000000 are one number), keys become text.
-func normalize(raw any, depth int) (any, error) {
+// A normalizer turns decoded data into the few types that Values hold.
+type normalizer struct {
+	budget int // bytes of text that may still come
+}
+
+// normalize works in place where it can: nulls in maps go, integral floats become
+// int64 (so that 1e+06 and 1000000 are one number), keys become text, text that is
+// not UTF-8 becomes what JSON makes of it.
+func (n *normalizer) normalize(raw any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("nested more than %d levels deep", maxDepth)
 	}
 	switch x := raw.(type) {
-	case nil, string, bool, int64, *Masked:
+	case nil, bool, int64, *Masked:
 		return x, nil
+	case string:
+		if n.budget -= len(x); n.budget < 0 {
+			return nil, fmt.Errorf("aliases expand to too much text")
+		}
+		return strings.ToValidUTF8(x, "\uFFFD"), nil
 	case map[string]any:
 		for k, item := range x {
-			v, err := normalize(item, depth+1)
+			v, err := n.normalize(item, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -46,19 +58,26 @@ func normalize(raw any, depth int) (any, error) {
 	case map[any]any:
 		m := make(map[string]any, len(x))
 		for k, item := range x {
-			v, err := normalize(item, depth+1)
+			key, err := keyText(k)
+			if err != nil {
+				return nil, err
+			}
+			if n.budget -= len(key); n.budget < 0 {
+				return nil, fmt.Errorf("aliases expand to too much text")
+			}
+			v, err := n.normalize(item, depth+1)
 			if err != nil {
 				return nil, err
 			}
 			if v == nil {
 				continue
 			}
-			m[keyText(k)] = v
+			m[strings.ToValidUTF8(key, "\uFFFD")] = v
 		}
 		return m, nil
 	case []any:
 		for i, item := range x {
-			v, err := normalize(item, depth+1)
+			v, err := n.normalize(item, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -75,30 +94,24 @@ func normalize(raw any, depth int) (any, error) {
 		}
 		return float64(x), nil
 	case float64:
-		if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
-			return int64(x), nil
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, fmt.Errorf("a number is infinite or not a number, which JSON cannot carry to the API server")
+		}
+		if i, ok := wholeNumber(x); ok {
+			return i, nil
 		}
 		return x, nil
 	case json.Number:
-		if n, err := x.Int64(); err == nil {
-			return n, nil
+		if i, err := x.Int64(); err == nil {
+			return i, nil
 		}
 		f, err := x.Float64()
 		if err != nil {
-			return nil, fmt.Errorf("number %s: %w", x, err)
+			return nil, fmt.Errorf("a number is too large")
 		}
-		return normalize(f, depth)
+		return n.normalize(f, depth)
 	}
 	return fmt.Sprint(raw), nil
-}
-
-// keyText spells a map key as sigs.k8s.io/yaml does when it turns YAML into
-// JSON: `true:` and `80:` are the texts "true" and "80".
-func keyText(k any) string {
-	if s, ok := k.(string); ok {
-		return s
-	}
-	return fmt.Sprint(k)
 }
 
 func appendText(b []byte, s string) ([]byte, error) {

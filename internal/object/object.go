@@ -82,27 +82,33 @@ type Object struct {
 // int64, secret values are masked. It fails when apiVersion, kind, or both
 // metadata.name and metadata.generateName are missing or not text.
 func New(unit string, origin Origin, manifest map[string]any) (*Object, error) {
-	apiVersion, _ := manifest["apiVersion"].(string)
-	kind, _ := manifest["kind"].(string)
-	if apiVersion == "" {
-		return nil, fmt.Errorf("%s: not a Kubernetes object: apiVersion is missing or not text", origin)
+	if err := manifestError(manifest); err != nil {
+		return nil, fmt.Errorf("%s: %w", origin, err)
 	}
-	if kind == "" {
-		return nil, fmt.Errorf("%s: not a Kubernetes object: kind is missing or not text", origin)
+	root, err := normalizeRoot(manifest)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", origin, manifest["kind"], err)
 	}
-	meta, _ := manifest["metadata"].(map[string]any)
+	o, err := newObject(unit, origin, root)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", origin, err)
+	}
+	return o, nil
+}
+
+// newObject makes an object of a normalised manifest that has apiVersion and kind.
+func newObject(unit string, origin Origin, root map[string]any) (*Object, error) {
+	apiVersion, _ := root["apiVersion"].(string)
+	kind, _ := root["kind"].(string)
+	meta, _ := root["metadata"].(map[string]any)
 	name, _ := meta["name"].(string)
 	if generate, _ := meta["generateName"].(string); name == "" && generate != "" {
 		name = generate + "*"
 	}
 	if name == "" {
-		return nil, fmt.Errorf("%s: %s has no metadata.name", origin, kind)
+		return nil, fmt.Errorf("%s %s: %w", apiVersion, kind, ErrNoName)
 	}
 	namespace, _ := meta["namespace"].(string)
-	root, err := normalizeRoot(manifest)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s %s: %w", origin, kind, name, err)
-	}
 	o := &Object{
 		Ref:        Ref{Unit: unit, Group: group(apiVersion), Kind: kind, Namespace: namespace, Name: name},
 		Origin:     origin,

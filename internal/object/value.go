@@ -31,7 +31,8 @@ const (
 // is itself YAML or JSON inside a field, and for tests; data must not be changed
 // afterwards.
 func Of(data any) Value {
-	v, err := normalize(data, 0)
+	n := normalizer{budget: math.MaxInt}
+	v, err := n.normalize(data, 0)
 	if err != nil {
 		return Value{}
 	}

@@ -1,0 +1,492 @@
+package object
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// A plainReader reads the part of YAML that nearly all manifests are written in:
+// block maps and lists, plain and quoted scalars, literal blocks, flow collections
+// on one line. It is some ten times faster than the full reader. It gives up at
+// whatever is not in this part or looks wrong, and the full reader decides then;
+// what it does accept it must read just as the full reader does (FuzzPlainYAML).
+type plainReader struct {
+	b         []byte
+	i         int // of the next byte
+	line      int // the line of i, counted from 1 at the start of the file
+	depth     int
+	warnings  []*lineError
+	itemLines []int
+}
+
+// decodePlainYAML reads a document whose first content line begins at offset and
+// is the given line of its file.
+func decodePlainYAML(text []byte, offset, line int) (document, bool) {
+	head := text[:offset]
+	if isMarker(text[offset:], '-') || bytes.HasPrefix(head, []byte("%")) || bytes.Contains(head, []byte("\n%")) || !printable(text) {
+		return document{}, false
+	}
+	p := plainReader{b: text, i: offset, line: line}
+	indent, ok := p.toContent()
+	if !ok || p.i == len(p.b) {
+		return document{}, false
+	}
+	root, ok := p.block(indent, -1)
+	if !ok {
+		return document{}, false
+	}
+	if _, ok := p.toContent(); !ok || p.i < len(p.b) {
+		return document{}, false
+	}
+	switch root.(type) {
+	case map[string]any, []any:
+		return document{root: root, line: line, warnings: p.warnings, itemLines: p.itemLines}, true
+	}
+	return document{}, false
+}
+
+// printable says whether text is UTF-8 without the characters that YAML forbids
+// or takes for line breaks.
+func printable(text []byte) bool {
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			if c < ' ' && c != '\n' && c != '\t' || c == 0x7F {
+				return false
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && n == 1 || r < 0xA0 || r == 0x2028 || r == 0x2029 || r == 0xFEFF || r == 0xFFFE || r == 0xFFFF {
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+// toContent goes to the first content of a line, from the start of a line, over
+// blank lines and comments. It gives the indentation. At the end of the text p.i
+// is len(p.b).
+func (p *plainReader) toContent() (indent int, ok bool) {
+	for p.i < len(p.b) {
+		start := p.i
+		for p.i < len(p.b) && p.b[p.i] == ' ' {
+			p.i++
+		}
+		if p.i == len(p.b) {
+			return 0, true
+		}
+		switch p.b[p.i] {
+		case '\n':
+			p.i++
+			p.line++
+		case '#':
+			p.skipLine()
+		case '\t':
+			return 0, false
+		default:
+			return p.i - start, true
+		}
+	}
+	return 0, true
+}
+
+func (p *plainReader) skipLine() {
+	if n := bytes.IndexByte(p.b[p.i:], '\n'); n >= 0 {
+		p.i += n + 1
+		p.line++
+		return
+	}
+	p.i = len(p.b)
+}
+
+// peekIndent gives the indentation of the next content without going there, -1
+// at the end.
+func (p *plainReader) peekIndent() (indent int, first byte, ok bool) {
+	i, line := p.i, p.line
+	indent, ok = p.toContent()
+	end := p.i == len(p.b)
+	if !end {
+		first = p.b[p.i]
+	}
+	if !end && first == '-' && !p.isDash(p.i) {
+		first = 'x'
+	}
+	p.i, p.line = i, line
+	if end {
+		return -1, 0, ok
+	}
+	return indent, first, ok
+}
+
+// isDash says whether a list item begins at i.
+func (p *plainReader) isDash(i int) bool {
+	return p.b[i] == '-' && (i+1 == len(p.b) || p.b[i+1] == ' ' || p.b[i+1] == '\n')
+}
+
+// block reads the node at p.i, which is the first content of its line or stands
+// after a dash, at column indent. Its parent is indented by parent.
+func (p *plainReader) block(indent, parent int) (any, bool) {
+	if p.depth++; p.depth > maxDepth/2 {
+		return nil, false
+	}
+	defer func() { p.depth-- }()
+	if p.isDash(p.i) {
+		return p.list(indent)
+	}
+	if key, ok, found := p.key(); found {
+		if !ok {
+			return nil, false
+		}
+		return p.mapping(indent, key)
+	}
+	return p.scalar(parent)
+}
+
+// list reads list items whose dashes stand at column indent; p.i is at the first.
+func (p *plainReader) list(indent int) (any, bool) {
+	out := make([]any, 0, 4)
+	for {
+		item, ok := p.item(indent)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, item)
+		next, first, ok := p.peekIndent()
+		if !ok {
+			return nil, false
+		}
+		if next != indent || first != '-' {
+			return out, next < indent || next == indent && first != '-'
+		}
+		if _, ok := p.toContent(); !ok {
+			return nil, false
+		}
+	}
+}
+
+func (p *plainReader) item(indent int) (any, bool) {
+	p.i++ // the dash
+	spaces := p.skipSpaces()
+	if p.i == len(p.b) || p.b[p.i] == '\n' || p.b[p.i] == '#' && spaces > 0 {
+		return p.nested(indent, false)
+	}
+	return p.block(indent+1+spaces, indent)
+}
+
+func (p *plainReader) skipSpaces() int {
+	start := p.i
+	for p.i < len(p.b) && p.b[p.i] == ' ' {
+		p.i++
+	}
+	return p.i - start
+}
+
+// nested reads the node on the lines below a key or dash at column indent, nil
+// when there is none. The items of a list may stand at the column of their key.
+func (p *plainReader) nested(indent int, afterKey bool) (any, bool) {
+	p.skipLine()
+	next, first, ok := p.peekIndent()
+	if !ok {
+		return nil, false
+	}
+	if next > indent || afterKey && next == indent && first == '-' {
+		if _, ok := p.toContent(); !ok {
+			return nil, false
+		}
+		return p.block(next, indent)
+	}
+	return nil, true
+}
+
+// mapping reads a map whose keys stand at column indent; the first key has been
+// read already.
+func (p *plainReader) mapping(indent int, key string) (any, bool) {
+	out := make(map[string]any, 4)
+	nulls := false
+	for {
+		line := p.line
+		root := indent == 0 && p.depth == 1
+		value, ok := p.value(indent, root && key == "items")
+		if !ok {
+			return nil, false
+		}
+		p.put(out, key, value, line)
+		nulls = nulls || value == nil
+		next, _, ok := p.peekIndent()
+		if !ok {
+			return nil, false
+		}
+		if next != indent {
+			if nulls {
+				dropNulls(out)
+			}
+			return out, next < indent
+		}
+		if _, ok := p.toContent(); !ok {
+			return nil, false
+		}
+		if p.isDash(p.i) {
+			return nil, false
+		}
+		var found bool
+		if key, ok, found = p.key(); !ok || !found {
+			return nil, false
+		}
+	}
+}
+
+// put stores a value, a null as well, so that a double key is seen.
+func (p *plainReader) put(m map[string]any, key string, value any, line int) {
+	if _, double := m[key]; double {
+		p.warnings = append(p.warnings, duplicateKey(line, key))
+	}
+	m[key] = value
+}
+
+// dropNulls takes the keys with nulls out of a map that is complete.
+func dropNulls(m map[string]any) {
+	for k, v := range m {
+		if v == nil {
+			delete(m, k)
+		}
+	}
+}
+
+// value reads what follows the colon of a key at column indent.
+func (p *plainReader) value(indent int, items bool) (any, bool) {
+	spaces := p.skipSpaces()
+	if p.i == len(p.b) || p.b[p.i] == '\n' || p.b[p.i] == '#' && spaces > 0 {
+		if items {
+			return p.rootItems(indent)
+		}
+		return p.nested(indent, true)
+	}
+	return p.scalar(indent)
+}
+
+// rootItems reads the items of a List and notes their lines.
+func (p *plainReader) rootItems(indent int) (any, bool) {
+	p.skipLine()
+	next, first, ok := p.peekIndent()
+	if !ok {
+		return nil, false
+	}
+	if next < indent || next == indent && first != '-' {
+		return nil, true
+	}
+	if _, ok := p.toContent(); !ok {
+		return nil, false
+	}
+	if first != '-' {
+		return p.block(next, indent)
+	}
+	out := make([]any, 0, 4)
+	p.depth++
+	defer func() { p.depth-- }()
+	for {
+		p.itemLines = append(p.itemLines, p.line)
+		item, ok := p.item(next)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, item)
+		after, first, ok := p.peekIndent()
+		if !ok {
+			return nil, false
+		}
+		if after != next || first != '-' {
+			return out, after < next || after == next && first != '-'
+		}
+		if _, ok := p.toContent(); !ok {
+			return nil, false
+		}
+	}
+}
+
+// maxKey bounds a key: the YAML reader takes none of more than 1,024 characters.
+const maxKey = 900
+
+// key reads a key and its colon. found is false, and p.i as it was, when there is
+// a scalar here and no key; ok is false for a key that only the full reader knows.
+func (p *plainReader) key() (key string, ok, found bool) {
+	start := p.i
+	if c := p.b[p.i]; c == '"' || c == '\'' {
+		s, ok := p.quoted(c)
+		if ok && p.colon() {
+			return s, len(s) < maxKey, true
+		}
+		p.i = start
+		return "", ok, !ok
+	}
+	i := start
+	for i < len(p.b) && keyByte[p.b[i]] {
+		i++
+	}
+	if i > start && i < len(p.b) && p.b[i] == ':' && (i+1 == len(p.b) || p.b[i+1] == ' ' || p.b[i+1] == '\n') {
+		text := string(p.b[start:i])
+		if i-start > maxKey || text[0] == '-' {
+			return "", false, true
+		}
+		p.i = i + 1
+		k, err := keyText(resolvePlain(text))
+		return k, err == nil, true
+	}
+	// A colon further on in the line makes a key with characters that are rare
+	// in keys. Quotes, brackets and the like are scalar values to p.scalar.
+	line := p.b[i:]
+	if n := bytes.IndexByte(line, '\n'); n >= 0 {
+		line = line[:n]
+	}
+	if c := p.b[start]; c != '{' && c != '[' && c != '|' && c != '>' {
+		if bytes.Contains(line, []byte(": ")) || bytes.HasSuffix(line, []byte(":")) || bytes.Contains(line, []byte(":\t")) {
+			return "", false, true
+		}
+	}
+	return "", true, false
+}
+
+// colon goes over a colon that ends a key.
+func (p *plainReader) colon() bool {
+	if p.i < len(p.b) && p.b[p.i] == ':' && (p.i+1 == len(p.b) || p.b[p.i+1] == ' ' || p.b[p.i+1] == '\n') {
+		p.i++
+		return true
+	}
+	return false
+}
+
+var keyByte = func() (t [256]bool) {
+	for c := range 256 {
+		t[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.' || c == '/'
+	}
+	return t
+}()
+
+// scalar reads a value that starts on this line: plain, quoted, literal or flow.
+// It leaves p.i at the start of a line.
+func (p *plainReader) scalar(parent int) (any, bool) {
+	switch c := p.b[p.i]; c {
+	case '"', '\'':
+		s, ok := p.quoted(c)
+		return s, ok && p.endOfLine()
+	case '|':
+		return p.literal(parent)
+	case '[', '{':
+		v, ok := p.flow(0)
+		return v, ok && p.endOfLine()
+	case '&', '*', '!', '>', '%', '@', '`', ']', '}', ',', '#':
+		return nil, false
+	case '-', '?', ':':
+		if p.i+1 == len(p.b) || p.b[p.i+1] == ' ' || p.b[p.i+1] == '\n' || p.b[p.i+1] == '\t' {
+			return nil, false
+		}
+	}
+	return p.plain(parent)
+}
+
+// endOfLine goes over spaces and a comment to the next line.
+func (p *plainReader) endOfLine() bool {
+	spaces := p.skipSpaces()
+	if p.i < len(p.b) && p.b[p.i] != '\n' && (p.b[p.i] != '#' || spaces == 0) {
+		return false
+	}
+	p.skipLine()
+	return true
+}
+
+// plain reads a plain scalar, which goes on over lines that are indented more
+// than its parent.
+func (p *plainReader) plain(parent int) (any, bool) {
+	first, comment, ok := p.plainLine()
+	if !ok {
+		return nil, false
+	}
+	next, char, ok := p.continuation(parent, comment)
+	if !ok {
+		return nil, false
+	}
+	if !next {
+		return finite(resolvePlain(string(first)))
+	}
+	folded := append([]byte(nil), first...)
+	for next {
+		if char == '#' {
+			return nil, false
+		}
+		blank := 0
+		for {
+			p.skipSpaces()
+			if p.b[p.i] != '\n' {
+				break
+			}
+			blank++
+			p.i++
+			p.line++
+		}
+		if blank == 0 {
+			folded = append(folded, ' ')
+		}
+		for ; blank > 0; blank-- {
+			folded = append(folded, '\n')
+		}
+		var line []byte
+		if line, comment, ok = p.plainLine(); !ok {
+			return nil, false
+		}
+		folded = append(folded, line...)
+		if next, char, ok = p.continuation(parent, comment); !ok {
+			return nil, false
+		}
+	}
+	// Text with a space or break in it is no number; a date with a time is
+	// text as well.
+	return string(folded), true
+}
+
+// plainLine reads the rest of a line as plain text and goes to the next line.
+func (p *plainReader) plainLine() (text []byte, comment, ok bool) {
+	rest := p.b[p.i:]
+	if n := bytes.IndexByte(rest, '\n'); n >= 0 {
+		rest = rest[:n]
+	}
+	end := len(rest)
+	if n := bytes.Index(rest, []byte(" #")); n >= 0 {
+		end, comment = n, true
+	}
+	text = bytes.TrimRight(rest[:end], " ")
+	if len(text) == 0 || bytes.IndexByte(text, '\t') >= 0 || text[len(text)-1] == ':' || bytes.Contains(text, []byte(": ")) {
+		return nil, false, false
+	}
+	p.skipLine()
+	return text, comment, true
+}
+
+// continuation says whether the next content belongs to a plain scalar whose
+// parent is indented by parent.
+func (p *plainReader) continuation(parent int, comment bool) (goesOn bool, first byte, ok bool) {
+	i := p.i
+	for i < len(p.b) && (p.b[i] == ' ' || p.b[i] == '\n') {
+		i++
+	}
+	if i == len(p.b) {
+		return false, 0, true
+	}
+	start := bytes.LastIndexByte(p.b[:i], '\n') + 1
+	if p.b[i] == '\t' {
+		return false, 0, false
+	}
+	if i-start <= parent {
+		return false, 0, true
+	}
+	if p.b[i] == '#' {
+		// A comment ends the scalar; what follows cannot go on with it.
+		next, _, ok := p.peekIndent()
+		return false, 0, ok && next <= parent
+	}
+	if comment {
+		return false, 0, false
+	}
+	return true, p.b[i], true
+}
