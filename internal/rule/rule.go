@@ -36,6 +36,7 @@ func (s Severity) String() string {
 type Rule struct {
 	ID        string        // kebab-case, never reused: people write it in ignore files
 	Title     string        // one line, no full stop
+	Subject   string        // the heading it stands under in the catalogue, one of Subjects
 	Severity  Severity      // of its findings, unless a finding says otherwise
 	Doc       string        // why it hurts and by what mechanism; Markdown
 	Advice    string        // what to do instead, in steps; Markdown, one paragraph
@@ -46,6 +47,11 @@ type Rule struct {
 	Check    func(*Pass, diff.Change)
 	CheckAll func(*Fleet)
 }
+
+// Subjects are the headings of the catalogue, in its order: what reaches pods,
+// the pods themselves, how many of them there may be and how they find each
+// other, what they keep, what they read, and what they all stand on.
+var Subjects = []string{"traffic", "workloads", "capacity and names", "state", "config", "cluster"}
 
 // A Finding is one risk that a change brings.
 type Finding struct {

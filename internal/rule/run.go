@@ -68,29 +68,69 @@ func fingerprint(f Finding) string {
 // Rules see changes whole, hidden fields included.
 func Run(rules []*Rule, units []*Unit) []Finding {
 	var findings []Finding
+	byKind, anyKind := index(rules)
+	for _, u := range units {
+		for _, c := range u.Changes {
+			for _, r := range byKind[kindOf(c.Ref)] {
+				r.check(u, c, &findings)
+			}
+			for _, r := range anyKind {
+				r.check(u, c, &findings)
+			}
+		}
+	}
 	for _, r := range rules {
 		if r.CheckAll != nil {
 			r.CheckAll(&Fleet{Units: units, rule: r, findings: &findings})
-			continue
-		}
-		for _, u := range units {
-			p := &Pass{Unit: u, rule: r, findings: &findings}
-			for _, c := range u.Changes {
-				if r.wants(c) {
-					r.Check(p, c)
-				}
-			}
 		}
 	}
 	slices.SortStableFunc(findings, compareFindings)
 	return findings
 }
 
-func (r *Rule) wants(c diff.Change) bool {
-	if len(r.Actions) > 0 && !slices.Contains(r.Actions, c.Action) {
-		return false
+// index sorts rules by the kinds that they ask for, so that a change costs
+// nothing to the rules that it does not concern.
+func index(rules []*Rule) (byKind map[string][]*Rule, anyKind []*Rule) {
+	byKind = make(map[string][]*Rule)
+	for _, r := range rules {
+		switch {
+		case r.Check == nil:
+		case len(r.Kinds) == 0:
+			anyKind = append(anyKind, r)
+		default:
+			for _, kind := range r.Kinds {
+				byKind[kind] = append(byKind[kind], r)
+			}
+		}
 	}
-	return len(r.Kinds) == 0 || slices.Contains(r.Kinds, c.Ref.GroupKind())
+	return byKind, anyKind
+}
+
+func (r *Rule) check(u *Unit, c diff.Change, findings *[]Finding) {
+	if len(r.Actions) > 0 && !slices.Contains(r.Actions, c.Action) {
+		return
+	}
+	r.Check(&Pass{Unit: u, rule: r, findings: findings}, c)
+}
+
+// movedGroups are the homes that the kinds of extensions/v1beta1 have moved to
+// (https://kubernetes.io/docs/reference/using-api/deprecation-guide/#v1-16). A
+// rule asks for the home and is shown both.
+var movedGroups = map[string]string{
+	"Deployment.extensions":        "Deployment.apps",
+	"DaemonSet.extensions":         "DaemonSet.apps",
+	"ReplicaSet.extensions":        "ReplicaSet.apps",
+	"Ingress.extensions":           "Ingress.networking.k8s.io",
+	"NetworkPolicy.extensions":     "NetworkPolicy.networking.k8s.io",
+	"PodSecurityPolicy.extensions": "PodSecurityPolicy.policy",
+}
+
+func kindOf(r object.Ref) string {
+	kind := r.GroupKind()
+	if moved, ok := movedGroups[kind]; ok {
+		return moved
+	}
+	return kind
 }
 
 func compareFindings(a, b Finding) int {
@@ -103,5 +143,8 @@ func compareFindings(a, b Finding) int {
 	if c := strings.Compare(string(a.Path), string(b.Path)); c != 0 {
 		return c
 	}
-	return strings.Compare(a.Rule, b.Rule)
+	if c := strings.Compare(a.Rule, b.Rule); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Message, b.Message)
 }
