@@ -1,0 +1,24 @@
+// Package rules is the catalogue of risks: one file a rule, and All, the list of
+// them. README.md beside it tells each one with its examples.
+package rules
+
+import (
+	"embed"
+
+	"github.com/prdiff/prdiff/internal/rule"
+)
+
+// All is every rule, in the order in which the catalogue tells them.
+var All = []*rule.Rule{
+	ServiceSelectorNarrowed,
+	ServiceSelectorChanged,
+	ServiceSelectorWidened,
+	ServiceWithoutEndpoints,
+	ServiceRecreated,
+}
+
+// Fixtures holds the cases of each rule, testdata/RULE-ID/*.txtar, for showing
+// them beside the rule.
+//
+//go:embed testdata
+var Fixtures embed.FS
