@@ -1,0 +1,181 @@
+package jsonnet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/prdiff/prdiff/internal/object"
+	"github.com/prdiff/prdiff/internal/source"
+	"github.com/prdiff/prdiff/render"
+)
+
+// An Entry is a plain jsonnet file that the configuration names.
+type Entry struct {
+	Path string // relative to the tree's root
+	// JPath are folders of the import path, the first one searched first, after
+	// the importing file's own. nil means vendor and lib beside the nearest
+	// jsonnetfile.json upwards.
+	JPath []string
+	Vars  Vars
+}
+
+// A Renderer renders plain jsonnet entry points. It implements render.Renderer.
+type Renderer struct {
+	Engine  *Engine
+	Entries []Entry
+}
+
+// Name gives "jsonnet".
+func (r *Renderer) Name() string { return "jsonnet" }
+
+// Find proposes the entry points that are in the tree. Those that are not are
+// skipped with the reason.
+func (r *Renderer) Find(t *source.Tree) (render.Found, error) {
+	var found render.Found
+	side := r.Engine.On(t)
+	for _, e := range r.Entries {
+		f, err := side.Find(path.Clean(e.Path))
+		switch {
+		case err != nil:
+			found.Skipped = append(found.Skipped, render.Skipped{Path: e.Path, Reason: err.Error()})
+		case f.Missing != "":
+			found.Skipped = append(found.Skipped, render.Skipped{Path: e.Path, Reason: "named as a jsonnet entry point, but not there"})
+		case f.Dir:
+			found.Skipped = append(found.Skipped, render.Skipped{Path: e.Path, Reason: "named as a jsonnet entry point, but a folder"})
+		default:
+			found.Units = append(found.Units, render.Unit{Renderer: r.Name(), Path: path.Clean(e.Path)})
+			found.Claims = append(found.Claims, path.Clean(e.Path))
+		}
+	}
+	slices.SortFunc(found.Units, func(a, b render.Unit) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(found.Claims)
+	slices.SortFunc(found.Skipped, func(a, b render.Skipped) int { return strings.Compare(a.Path, b.Path) })
+	return found, nil
+}
+
+// Inputs follows the entry point's imports.
+func (r *Renderer) Inputs(t *source.Tree, u render.Unit) (render.Inputs, error) {
+	program, err := r.program(t, u)
+	if err != nil {
+		return render.Inputs{}, err
+	}
+	return r.Engine.On(t).Reach(program).Inputs, nil
+}
+
+// Render evaluates the entry point and finds the objects in its value, as Tanka
+// does. A text at the top, or in a field named like a YAML or JSON file, is read
+// as manifests.
+func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*render.Output, error) {
+	program, err := r.program(t, u)
+	if err != nil {
+		return nil, err
+	}
+	session := r.Engine.On(t).Open(program)
+	defer session.Close()
+	value, err := session.Eval(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if value, err = readTexts(value); err != nil {
+		return nil, fmt.Errorf("%s: %w", u.Path, err)
+	}
+	manifests, err := Extract(value)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", u.Path, err)
+	}
+	objects, problems := Objects(u.Path, program.Entry, manifests)
+	return &render.Output{Parts: []render.Part{{Name: u.Path, Objects: objects}}, Problems: problems}, nil
+}
+
+func (r *Renderer) program(t *source.Tree, u render.Unit) (Program, error) {
+	for _, e := range r.Entries {
+		if path.Clean(e.Path) != u.Path {
+			continue
+		}
+		search := e.JPath
+		if search == nil {
+			search = r.Engine.On(t).defaultPath(u.Path)
+		}
+		return Program{Entry: u.Path, Search: search, Vars: e.Vars}, nil
+	}
+	return Program{}, fmt.Errorf("%s: not among the configured jsonnet entry points", u.Path)
+}
+
+func (s *Side) defaultPath(entry string) []string {
+	for dir := path.Dir(entry); ; dir = path.Dir(dir) {
+		if f, err := s.Find(path.Join(dir, "jsonnetfile.json")); err == nil && f.Missing == "" || dir == "." {
+			return []string{path.Join(dir, "vendor"), path.Join(dir, "lib")}
+		}
+	}
+}
+
+// Objects makes objects of manifests and takes them over. Those that are none
+// are problems of the file they come from.
+func Objects(unit, entry string, manifests []Manifest) ([]*object.Object, []render.Problem) {
+	var objects []*object.Object
+	var problems []render.Problem
+	for _, m := range manifests {
+		o, err := object.New(unit, object.Origin{Path: entry}, m.Data)
+		if err != nil {
+			problems = append(problems, render.Problem{Path: entry, Err: fmt.Errorf("at %s: %w", m.Path, err)})
+			continue
+		}
+		objects = append(objects, o)
+	}
+	return objects, problems
+}
+
+// readTexts replaces texts that hold manifests by what they hold: `jsonnet -S`
+// and `jsonnet -m DIR -S` are how entry points write YAML.
+func readTexts(value any) (any, error) {
+	switch v := value.(type) {
+	case string:
+		return readText(v)
+	case map[string]any:
+		if str(v["apiVersion"]) != "" && str(v["kind"]) != "" {
+			return v, nil
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			text, ok := v[key].(string)
+			if !ok {
+				continue
+			}
+			switch path.Ext(key) {
+			case ".yaml", ".yml", ".json":
+				docs, err := readText(text)
+				if err != nil {
+					return nil, fmt.Errorf("field %q: %w", key, err)
+				}
+				v[key] = docs
+			}
+		}
+	}
+	return value, nil
+}
+
+func readText(text string) (any, error) {
+	docs := []any{}
+	decoder := yaml.NewDecoder(bytes.NewReader([]byte(text)))
+	for {
+		var doc any
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return docs, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the text is not YAML: %w", err)
+		}
+		if doc != nil {
+			docs = append(docs, jsonTypes(doc))
+		}
+	}
+}
