@@ -6,7 +6,7 @@ package source
 
 import (
 	"context"
-	"io/fs"
+	"os"
 )
 
 // A Source gives the two trees of a run.
@@ -14,38 +14,38 @@ type Source interface {
 	Base(ctx context.Context) (*Tree, error)
 	Head(ctx context.Context) (*Tree, error)
 	// Changed lists, in byte order, the files that are not the same in both
-	// trees, by content, mode or presence.
+	// trees, by content, mode or presence. The names are real ones: a file that
+	// is reached through a link stands under its own name (Tree.Resolve tells
+	// it), the link under the link's. A submodule that moved is listed too.
 	Changed(ctx context.Context) ([]string, error)
 	Close() error
 }
 
-// A Tree is one state of a repository or folder. Names are slash-separated and
-// relative to its root, as in io/fs; it implements fs.FS, fs.ReadFileFS,
-// fs.ReadDirFS and fs.StatFS. Links are followed inside the tree; one that leads
-// out of it is an error that says so. Safe for concurrent use.
-type Tree struct {
-	Rev  string // what the user asked for: a branch, "working tree", a folder's name
-	SHA  string // the commit, "" when there is none
-	fsys fs.FS
+// DefaultMaxFileSize is the size in bytes above which a file is not read: 64 MiB.
+// Manifests are a thousand times smaller; GitHub refuses files over 100 MiB
+// (https://docs.github.com/en/repositories/working-with-files/managing-large-files/about-large-files-on-github).
+const DefaultMaxFileSize = 64 << 20
+
+// Options is what a caller may say about opening trees. The zero value is the default.
+type Options struct {
+	// Getenv looks up the environment; git is given a short list of what it
+	// finds and nothing else. Nil means the environment of this process.
+	Getenv func(string) string
+	// MaxFileSize is the size in bytes above which a file is not read; 0 means
+	// DefaultMaxFileSize.
+	MaxFileSize int64
 }
 
-// NewTree makes a tree of any file system, for folders, archives and tests.
-func NewTree(rev string, fsys fs.FS) *Tree { return &Tree{Rev: rev, fsys: fsys} }
+func (o Options) getenv() func(string) string {
+	if o.Getenv == nil {
+		return os.Getenv
+	}
+	return o.Getenv
+}
 
-// Open opens a file for reading.
-func (t *Tree) Open(name string) (fs.File, error) { return t.fsys.Open(name) }
-
-// ReadFile reads a file whole.
-func (t *Tree) ReadFile(name string) ([]byte, error) { return fs.ReadFile(t.fsys, name) }
-
-// ReadDir lists a folder in byte order.
-func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.fsys, name) }
-
-// Stat describes what name leads to, links followed.
-func (t *Tree) Stat(name string) (fs.FileInfo, error) { return fs.Stat(t.fsys, name) }
-
-// Exists says whether name leads to a file or folder.
-func (t *Tree) Exists(name string) bool {
-	_, err := t.Stat(name)
-	return err == nil
+func (o Options) limit() int64 {
+	if o.MaxFileSize <= 0 {
+		return DefaultMaxFileSize
+	}
+	return o.MaxFileSize
 }
