@@ -1,15 +1,77 @@
 package diff
 
-import "github.com/prdiff/prdiff/internal/object"
+import (
+	"slices"
+
+	"github.com/prdiff/prdiff/internal/object"
+)
 
 // Options tunes Compare; the zero value is the default.
 type Options struct {
 	// Unfiltered lists ids of noise filters that are switched off.
 	Unfiltered []string
+	// Schemas holds CustomResourceDefinitions from outside of the two sets; those
+	// inside are always used.
+	Schemas []*object.Object
 }
 
 // Compare gives the changes that lead from before to after, ordered by Ref.
-// Nil sets are empty.
+// Nil sets are empty. Objects that are the same on both sides, or differ in
+// nothing but the order of keys, are not among them.
 func Compare(before, after *object.Set, opts Options) []Change {
-	return nil
+	e := newEngine(before, after, opts)
+	var changes []Change
+	for _, m := range e.match() {
+		if c, changed := e.change(m); changed {
+			changes = append(changes, c)
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b Change) int { return a.Ref.Compare(b.Ref) })
+	return changes
+}
+
+// An engine is one comparison of two sets.
+type engine struct {
+	before, after *object.Set
+	schemas       *customSchemas
+	filters       filters
+}
+
+func newEngine(before, after *object.Set, opts Options) *engine {
+	e := &engine{before: before, after: after}
+	e.filters = newFilters(e, opts.Unfiltered)
+	e.schemas = newCustomSchemas(before, after, opts.Schemas)
+	return e
+}
+
+// change compares one matched pair. It is false when nothing differs.
+func (e *engine) change(m match) (Change, bool) {
+	switch {
+	case m.before == nil:
+		return Change{Action: Create, Ref: m.after.Ref, After: m.after}, true
+	case m.after == nil:
+		return Change{Action: Delete, Ref: m.before.Ref, Before: m.before}, true
+	}
+	c := Change{Action: Update, Ref: m.after.Ref, Before: m.before, After: m.after}
+	if m.renamed {
+		c.Action, c.RenamedFrom = Rename, m.before.Ref
+	}
+	if m.before.Root().Equal(m.after.Root()) {
+		return c, m.renamed
+	}
+	nb := e.schemas.root(m.before)
+	na := e.schemas.root(m.after)
+	w := walker{}
+	w.compare(m.before.Root(), m.after.Root(), nb, na)
+	c.Fields = w.fields
+	if len(c.Fields) == 0 && !m.renamed {
+		return c, false
+	}
+	markImmutable(&c, na)
+	e.filters.hide(&c)
+	if c.Action == Update && slices.ContainsFunc(c.Fields, func(f Field) bool { return f.Immutable != "" }) {
+		c.Action = Replace
+	}
+	slices.SortStableFunc(c.Fields, func(a, b Field) int { return comparePaths(a, b) })
+	return c, true
 }

@@ -40,6 +40,12 @@ type Field struct {
 	Hidden string
 	// Immutable says why the API server refuses this change, "" when it accepts it.
 	Immutable string
+	// Reordered says that items of the list at Path changed places. Before and
+	// After then name the items that are on both sides, in their order.
+	Reordered bool
+
+	steps []step // what Path spells, with the places on both sides
+	order []int  // of Reordered: the place after of each item before, -1 for none
 }
 
 // A Change is what a merge would do to one object. Before is nil for Create,
