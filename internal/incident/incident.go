@@ -39,9 +39,8 @@ type Incident struct {
 	Lesson    string `json:"lesson" yaml:"lesson"`       // one sentence
 	URL       string `json:"url,omitempty" yaml:"url,omitempty"`
 	// Source says what of the account was read for this entry: "report" (all of
-	// it), "excerpt" (a part), "case" (its incidentlib case, all of it), "thread" (an issue
-	// or pull request), "summary"
-	// (somebody else's). "" for a team's own.
+	// it), "excerpt" (a part), "case" (its incidentlib case), "thread" (an issue
+	// or pull request), "summary" (somebody else's). "" for a team's own.
 	Source string `json:"source,omitempty" yaml:"source,omitempty"`
 	// Related says why a manifest diff would not have shown this change; the
 	// entry is in the library for its mechanism. "" when a diff would.

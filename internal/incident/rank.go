@@ -103,7 +103,7 @@ type evidence struct {
 	cited, named, waiting bool // by the rule; the rule by the entry; the rule as a topic
 	place                 int  // of the citation
 	kind, family          bool // the same kind; another kind with a pod template
-	field                 bool
+	field                 fieldMatch
 	software              string // the first shared, "" for none
 	topic                 bool
 	text                  textScore
@@ -119,7 +119,9 @@ func (t traits) against(e Incident) evidence {
 	if ev.kind || ev.family {
 		for _, f := range e.Fields {
 			for _, p := range t.paths {
-				ev.field = ev.field || sameField(segments(f), p)
+				if sameField(segments(f), p) {
+					ev.field = max(ev.field, strength(f))
+				}
 			}
 		}
 	}
@@ -141,14 +143,41 @@ func (ev evidence) alike() bool { return ev.text.words >= 3 && ev.text.covered >
 // enough says whether an entry may be shown: a shared word, kind or name is not.
 func (ev evidence) enough() bool {
 	switch {
-	case ev.cited, ev.named, ev.waiting, ev.topic:
+	case ev.cited, ev.named, ev.waiting, ev.topic, ev.field == telling:
 		return true
-	case ev.field:
-		return ev.software != "" || ev.alike()
-	case ev.software != "":
-		return ev.kind && ev.alike()
+	case ev.field == twoWay && ev.alike():
+		return true
+	case ev.field != none:
+		return ev.software != ""
 	}
-	return false
+	return ev.software != "" && ev.kind && ev.alike()
+}
+
+// A fieldMatch says how much a shared field says.
+type fieldMatch int
+
+const (
+	none    fieldMatch = iota
+	loose              // holds anything: two changes of an image have little in common
+	twoWay             // hurts in both directions, so the account must be alike
+	telling            // says by itself what kind of change it is
+)
+
+var fieldStrength = map[string]fieldMatch{
+	"containers.image": loose, "containers.env": loose, "containers.args": loose, "data": loose, "rules": loose,
+	"metadata.annotations": loose, "metadata.labels": loose, "metadata.name": loose,
+	"spec.replicas": twoWay, "spec.maxReplicas": twoWay, "spec.maxReplicaCount": twoWay, "spec.affinity": twoWay,
+	"containers.resources": twoWay, "spec.resources": twoWay,
+}
+
+func strength(field string) fieldMatch {
+	if m, ok := fieldStrength[field]; ok {
+		return m
+	}
+	if strings.HasPrefix(field, "containers.resources.") || strings.HasPrefix(field, "spec.resources.") {
+		return twoWay
+	}
+	return telling
 }
 
 // score weighs the evidence. The steps are far apart: a citation outweighs all
@@ -164,9 +193,9 @@ func (ev evidence) score(e Incident) float64 {
 		s = 700
 	}
 	switch {
-	case ev.field && ev.kind:
+	case ev.field != none && ev.kind:
 		s += 200
-	case ev.field:
+	case ev.field != none:
 		s += 150
 	case ev.kind:
 		s += 20
@@ -198,9 +227,9 @@ func (ev evidence) reason(e Incident) string {
 		parts = append(parts, "names this rule")
 	}
 	switch {
-	case ev.field && ev.kind:
+	case ev.field != none && ev.kind:
 		parts = append(parts, "same field")
-	case ev.field:
+	case ev.field != none:
 		parts = append(parts, "same field of another kind")
 	case ev.kind && ev.software != "":
 		parts = append(parts, "same kind")

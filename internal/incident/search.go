@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -77,7 +78,7 @@ func newIndex(entries []Incident) *index {
 		counts := map[string]float64{}
 		add := func(weight float64, texts ...string) {
 			for _, t := range texts {
-				for stem := range stems(t) {
+				for _, stem := range stems(t) {
 					counts[stem] += weight
 					x.lengths[doc] += weight
 				}
@@ -102,15 +103,18 @@ func newIndex(entries []Incident) *index {
 	return x
 }
 
-// query gives the different stems of a text that the index knows, in the order
-// of the text.
-func (x *index) query(text string) []string {
-	var out []string
+// A term is a word of a query and the stem that it is looked up by.
+type term struct{ word, stem string }
+
+// query gives the terms of a text that the index knows, each stem once, in the
+// order of the text.
+func (x *index) query(text string) []term {
+	var out []term
 	seen := map[string]bool{}
-	for stem := range stems(text) {
+	for word, stem := range stems(text) {
 		if len(x.postings[stem]) > 0 && !seen[stem] {
 			seen[stem] = true
-			if out = append(out, stem); len(out) == maxQuery {
+			if out = append(out, term{word, stem}); len(out) == maxQuery {
 				break
 			}
 		}
@@ -127,12 +131,12 @@ type textScore struct {
 
 // scores gives the score of every entry. Stems are added in the order of the
 // query, so that the same query gives the same floating-point sums.
-func (x *index) scores(query []string) []textScore {
+func (x *index) scores(query []term) []textScore {
 	const k1, b = 1.2, 0.75 // the usual values, Robertson and Zaragoza 2009
 	out := make([]textScore, len(x.lengths))
 	var total float64
-	for _, stem := range query {
-		list := x.postings[stem]
+	for _, t := range query {
+		list := x.postings[t.stem]
 		idf := x.idf(len(list))
 		total += idf
 		for _, p := range list {
@@ -154,12 +158,12 @@ func (x *index) idf(docs int) float64 {
 	return math.Log(1 + (float64(len(x.lengths)-docs)+0.5)/(float64(docs)+0.5))
 }
 
-// shared gives the stems of the query that an entry has, at most five.
-func (x *index) shared(query []string, doc int) []string {
+// shared gives the words of the query that an entry has, at most five.
+func (x *index) shared(query []term, doc int) []string {
 	var out []string
-	for _, stem := range query {
-		if _, ok := slices.BinarySearchFunc(x.postings[stem], doc, func(p posting, doc int) int { return p.doc - doc }); ok {
-			if out = append(out, stem); len(out) == 5 {
+	for _, t := range query {
+		if _, ok := slices.BinarySearchFunc(x.postings[t.stem], doc, func(p posting, doc int) int { return p.doc - doc }); ok {
+			if out = append(out, t.word); len(out) == 5 {
 				break
 			}
 		}
@@ -167,28 +171,24 @@ func (x *index) shared(query []string, doc int) []string {
 	return out
 }
 
-// stems yields the words of a text that mean something, cut to their stems, in
-// order. A name of several parts, such as node-local-dns or maxReplicas, yields
-// itself and its parts.
-func stems(text string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for _, word := range strings.FieldsFunc(text, func(r rune) bool {
+// stems yields the words of a text that mean something, in lower case and cut to
+// their stems, in order. A name of several parts, such as node-local-dns or
+// maxReplicas, yields itself, written as one word, and its parts.
+func stems(text string) iter.Seq2[string, string] {
+	return func(yield func(word, stem string) bool) {
+		for _, name := range strings.FieldsFunc(text, func(r rune) bool {
 			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' && r != '.'
 		}) {
-			word = strings.Trim(word, "-_.")
-			parts := split(word)
+			parts := split(name)
 			if len(parts) > 1 {
-				whole := strings.ToLower(strings.Join(parts, ""))
-				if !yield(whole) {
-					return
-				}
+				parts = append([]string{strings.Join(parts, "")}, parts...)
 			}
 			for _, p := range parts {
 				p = strings.ToLower(p)
 				if utf8.RuneCountInString(p) < 2 || stopWords[p] {
 					continue
 				}
-				if !yield(stem(p)) {
+				if !yield(p, stem(p)) {
 					return
 				}
 			}
@@ -196,46 +196,48 @@ func stems(text string) func(yield func(string) bool) {
 	}
 }
 
-// split takes a word apart at hyphens, underscores, dots and where a capital
-// follows a small letter.
-func split(word string) []string {
+// split takes a name apart at hyphens, underscores and dots, and where its
+// capitals begin a word: max-replicas, maxReplicas and OOMKilled have two parts.
+func split(name string) []string {
 	var parts []string
+	r := []rune(name)
 	start := 0
-	var before rune
-	for i, r := range word {
-		switch {
-		case r == '-' || r == '_' || r == '.':
-			if i > start {
-				parts = append(parts, word[start:i])
-			}
-			start = i + 1
-		case unicode.IsUpper(r) && unicode.IsLower(before):
-			if i > start {
-				parts = append(parts, word[start:i])
-			}
-			start = i
+	cut := func(end, next int) {
+		if end > start {
+			parts = append(parts, string(r[start:end]))
 		}
-		before = r
+		start = next
 	}
-	if start < len(word) {
-		parts = append(parts, word[start:])
+	for i := range r {
+		switch {
+		case r[i] == '-' || r[i] == '_' || r[i] == '.':
+			cut(i, i+1)
+		case i > 0 && unicode.IsUpper(r[i]) && unicode.IsLower(r[i-1]):
+			cut(i, i)
+		case i > 0 && i+1 < len(r) && unicode.IsUpper(r[i-1]) && unicode.IsUpper(r[i]) && unicode.IsLower(r[i+1]):
+			cut(i, i)
+		}
 	}
+	cut(len(r), len(r))
 	return parts
 }
 
-// stem takes off the endings of English that tell apart number and tense. It is
-// cruder than Porter's and needs no table: both sides are cut the same way.
+// endings are those of English that tell apart number and tense, longest first.
+var endings = []string{"ations", "ation", "ings", "ing", "ied", "ies", "edly", "ed", "es", "s", "ly"}
+
+// stem takes off an ending. It is cruder than Porter's and needs no table: both
+// sides are cut the same way.
 func stem(w string) string {
-	for _, suffix := range []string{"ations", "ation", "ings", "ing", "ied", "ies", "edly", "ed", "es", "s", "ly"} {
-		rest, ok := strings.CutSuffix(w, suffix)
-		if !ok || len(rest) < 3 || suffix == "s" && strings.HasSuffix(rest, "s") {
+	for _, ending := range endings {
+		rest, ok := strings.CutSuffix(w, ending)
+		if !ok || len(rest) < 3 || ending == "s" && strings.HasSuffix(rest, "s") {
 			continue
 		}
-		switch suffix {
+		switch ending {
 		case "ied", "ies":
 			rest += "y"
 		case "ing", "ings", "ed", "edly":
-			// "dropped" and "drop", "killing" and "kill"
+			// "dropped" and "drop", but "killing" and "kill"
 			if n := len(rest); n > 3 && rest[n-1] == rest[n-2] && !strings.ContainsRune("lsz", rune(rest[n-1])) {
 				rest = rest[:n-1]
 			}

@@ -128,7 +128,7 @@ func (i Incident) Validate() []Problem {
 	if t := i.Trigger; t != nil {
 		out = append(out, t.validate()...)
 	}
-	return out
+	return append(out, i.gaps()...)
 }
 
 func (t Trigger) validate() []Problem {
