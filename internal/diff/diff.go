@@ -46,6 +46,7 @@ type Field struct {
 
 	steps []step // what Path spells, with the places on both sides
 	order []int  // of Reordered: the place after of each item before, -1 for none
+	text  *text  // of a field inside a text: all of it
 }
 
 // A Change is what a merge would do to one object. Before is nil for Create,

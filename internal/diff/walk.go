@@ -15,6 +15,7 @@ type step struct {
 	after  int      // index of the item after, -1 when it is not there
 	anchor int      // for an added item: the index before of the kept item that it follows, -1 for none
 	inside bool     // the step goes into the structure of a text
+	gone   bool     // the map at the step is not there after
 }
 
 // pathOf spells steps.
@@ -103,6 +104,7 @@ func (w *walker) compareKey(key string, before, after object.Value, nb, na *node
 			return
 		}
 		if db.Type() == object.Map && da.Type() == object.Map {
+			w.steps[len(w.steps)-1].gone = !a.Exists()
 			w.compareMaps(db, da, cb, ca)
 			return
 		}
@@ -117,6 +119,7 @@ func (w *walker) compareKey(key string, before, after object.Value, nb, na *node
 			return
 		}
 		if n != nil && n.shape == mapOf && present.Type() == object.Map && present.Len() > 0 {
+			w.steps[len(w.steps)-1].gone = !a.Exists()
 			w.compareMaps(b, a, cb, ca) // label by label, key by key
 			return
 		}
