@@ -33,6 +33,12 @@ type expression struct {
 	values        []string
 }
 
+// PlainSelector makes a LabelSelector of a plain selector, as a Service has it: an
+// empty one matches nothing.
+func PlainSelector(labels map[string]string) LabelSelector {
+	return LabelSelector{exists: len(labels) > 0, labels: labels}
+}
+
 // SelectorAt reads the label selector at path, such as "spec.podSelector".
 func (o *Object) SelectorAt(path string) LabelSelector { return o.At(path).Selector() }
 

@@ -1,6 +1,9 @@
 package object
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // A Set is all objects of one unit on one side, in the order of Ref.Compare. It
 // never changes after NewSet; a nil Set is empty.
@@ -9,6 +12,7 @@ type Set struct {
 	byRef      map[Ref]*Object
 	byKind     map[string][]*Object
 	duplicates []*Object
+	relations  func() *relations // made on first use
 }
 
 // NewSet sorts objects and indexes them. Where several bear one name, the last
@@ -29,6 +33,7 @@ func NewSet(objects []*Object) *Set {
 	for _, o := range s.objects {
 		s.byKind[o.Ref.GroupKind()] = append(s.byKind[o.Ref.GroupKind()], o)
 	}
+	s.relations = sync.OnceValue(func() *relations { return newRelations(s) })
 	return s
 }
 
