@@ -19,16 +19,32 @@ import (
 // internal/object with the models of internal/impact.
 
 // reached gives the workloads of a namespace whose pods selector matches, but for
-// Jobs and CronJobs, whose pods serve nobody.
-func reached(set *object.Set, namespace string, selector map[string]string) []object.Workload {
-	var out []object.Workload
-	for _, w := range set.Workloads() {
-		if w.Ref.Namespace == namespace && w.Ref.Kind != "Job" && w.Ref.Kind != "CronJob" && object.Selects(selector, w.PodLabels) {
-			out = append(out, w)
+// Jobs and CronJobs, whose pods serve nobody. unknown are objects whose operators
+// make pods that may match too.
+func reached(set *object.Set, namespace string, selector map[string]string) (workloads []object.Workload, unknown []*object.Object) {
+	pod, single := selector[podName]
+	if single {
+		selector = maps.Clone(selector)
+		delete(selector, podName)
+	}
+	pods := set.PodsOf(object.PlainSelector(selector), namespace)
+	for _, w := range pods.Workloads {
+		switch {
+		case w.Ref.Kind == "Job" || w.Ref.Kind == "CronJob":
+		case single && (w.Ref.Kind != "StatefulSet" || !strings.HasPrefix(pod, w.Ref.Name+"-")):
+		case single:
+			w.Replicas = object.Replicas{Count: 1, Known: true, From: podName}
+			workloads = append(workloads, w)
+		default:
+			workloads = append(workloads, w)
 		}
 	}
-	return out
+	return workloads, pods.Unknown
 }
+
+// podName is the label that the controller of a StatefulSet puts on each pod
+// (https://kubernetes.io/docs/reference/labels-annotations-taints/#statefulset-kubernetes-io-pod-name).
+const podName = "statefulset.kubernetes.io/pod-name"
 
 // A shift is what becomes of a Service's endpoints when its selector changes. A
 // selector counts at once, for pods that run already
@@ -41,13 +57,19 @@ type shift struct {
 	lost          []object.Workload // and those that it does not
 	gained        []object.Workload // running, reached only by the selector after
 	coming        []object.Workload // after the merge, reached by the selector after, if not kept or gained
+	asleep        bool              // the selector before reaches workloads, and all are scaled to nothing
+	unknown       []*object.Object  // operators that may make pods for the selector after
 }
 
 func shiftOf(p *rule.Pass, c diff.Change) shift {
 	s := shift{before: c.Before.Strings("spec.selector"), after: c.After.Strings("spec.selector")}
-	s.running = withPods(reached(p.Before, c.Before.Ref.Namespace, s.before))
-	now := withPods(reached(p.Before, c.After.Ref.Namespace, s.after))
-	later := reached(p.After, c.After.Ref.Namespace, s.after)
+	all, _ := reached(p.Before, c.Before.Ref.Namespace, s.before)
+	s.running = withPods(all)
+	s.asleep = len(all) > 0 && len(s.running) == 0
+	now, _ := reached(p.Before, c.After.Ref.Namespace, s.after)
+	now = withPods(now)
+	later, unknown := reached(p.After, c.After.Ref.Namespace, s.after)
+	s.unknown = unknown
 	for _, w := range s.running {
 		// The labels of a bare Pod change in place.
 		if has(now, w.Ref) || w.Ref.Kind == "Pod" && has(later, w.Ref) {
@@ -69,13 +91,23 @@ func shiftOf(p *rule.Pass, c diff.Change) shift {
 	return s
 }
 
+// has says whether a workload of that name is among workloads. The group does not
+// matter: a Deployment of extensions is the same one in apps.
 func has(workloads []object.Workload, ref object.Ref) bool {
-	return slices.ContainsFunc(workloads, func(w object.Workload) bool { return w.Ref == ref })
+	return slices.ContainsFunc(workloads, func(w object.Workload) bool {
+		return w.Ref.Kind == ref.Kind && w.Ref.Namespace == ref.Namespace && w.Ref.Name == ref.Name
+	})
 }
 
 // withPods leaves out workloads that are scaled to nothing.
 func withPods(workloads []object.Workload) []object.Workload {
-	return slices.DeleteFunc(workloads, func(w object.Workload) bool { return w.Replicas.Known && w.Replicas.Count <= 0 })
+	var out []object.Workload
+	for _, w := range workloads {
+		if !w.Replicas.Known || w.Replicas.Count > 0 {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // podCount sums the pods of workloads; known is false when one of them depends on
@@ -177,7 +209,7 @@ func (s shift) onlyNewPods(p *rule.Pass, service *object.Object) (consequence st
 			continue
 		}
 		r := rolloutOf(w)
-		if p.Before.Get(w.Ref) == nil {
+		if !has(p.Before.Workloads(), w.Ref) {
 			r.Strategy, restart = impact.Recreate, false // a new workload makes all its pods at once
 		}
 		t := r.Traffic(impact.Reach{Before: true, New: true})
@@ -347,4 +379,24 @@ func joinShare(s shift, joining []object.Workload) string {
 		return "they get requests at once, whether they can answer them or not"
 	}
 	return fmt.Sprintf("%d of 100 requests go to them at once, whether they can answer or not", int(math.Round(100*float64(m)/float64(n+m))))
+}
+
+// whoMakesPods says why the pods of a Service are unknown.
+func (s shift) whoMakesPods() string {
+	if len(s.unknown) == 0 {
+		return "no workload here makes pods for this Service"
+	}
+	var out []string
+	for _, o := range s.unknown {
+		out = append(out, o.Ref.String())
+	}
+	return listed(out) + " may make pods for it"
+}
+
+func (s shift) unknownRefs() []object.Ref {
+	var out []object.Ref
+	for _, o := range s.unknown {
+		out = append(out, o.Ref)
+	}
+	return out
 }

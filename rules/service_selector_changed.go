@@ -53,11 +53,12 @@ func checkServiceSelectorChanged(p *rule.Pass, c diff.Change) {
 	case len(gains(s.before, s.after)) == 0 || len(gains(s.after, s.before)) == 0:
 		return // only narrower or only wider
 	case len(s.running) == 0 && len(s.gained) == 0 && len(s.coming) == 0:
-		if len(reached(p.Before, c.Before.Ref.Namespace, s.before)) > 0 {
-			return // scaled to nothing
+		if s.asleep {
+			return
 		}
 		f.Severity = rule.Warning
-		f.Message = change + ": whether running pods match is unknown, no workload here makes pods for this Service"
+		f.Message = change + ": whether running pods match is unknown, " + s.whoMakesPods()
+		f.Related = s.unknownRefs()
 		f.Consequence = "pods that do not carry the new labels leave the Service at the moment of the merge"
 	case len(s.lost) == 0:
 		return
@@ -78,7 +79,7 @@ func checkServiceSelectorChanged(p *rule.Pass, c diff.Change) {
 		f.Message = fmt.Sprintf("%s, which %s do not carry", change, withCount(s.lost))
 		f.Consequence = fewer(s)
 	case len(s.coming) == 0:
-		return // nothing will ever match, which is another risk
+		return // nothing will match, which is another risk
 	default:
 		f.Message = fmt.Sprintf("%s: %s", change, noneCarries(s.lost, len(gains(s.before, s.after))))
 		f.Consequence, f.Severity = s.onlyNewPods(p, c.After)

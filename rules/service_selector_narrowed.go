@@ -38,16 +38,15 @@ func checkServiceSelectorNarrowed(p *rule.Pass, c diff.Change) {
 		return
 	}
 	label := labelText(gained)
-	if len(reached(p.Before, c.Before.Ref.Namespace, s.before)) == 0 {
-		// An operator may have made its pods. What it labels them with is not in the tree.
-		if len(reached(p.After, c.After.Ref.Namespace, s.after)) == 0 {
-			p.Report(c, rule.Finding{
-				Path:        "spec.selector",
-				Severity:    rule.Warning,
-				Message:     fmt.Sprintf("selector gains %s: whether running pods carry it is unknown, no workload here makes pods for this Service", label),
-				Consequence: "pods without it leave the Service at the moment of the merge",
-			})
-		}
+	if len(s.running) == 0 && len(s.coming) == 0 && !s.asleep {
+		// What makes its pods is not in the tree, or is an operator.
+		p.Report(c, rule.Finding{
+			Path:        "spec.selector",
+			Severity:    rule.Warning,
+			Message:     fmt.Sprintf("selector gains %s: whether running pods carry it is unknown, %s", label, s.whoMakesPods()),
+			Consequence: "pods without it leave the Service at the moment of the merge",
+			Related:     s.unknownRefs(),
+		})
 		return
 	}
 	if len(s.lost) == 0 {
@@ -64,7 +63,7 @@ func checkServiceSelectorNarrowed(p *rule.Pass, c diff.Change) {
 		return
 	}
 	if len(s.coming) == 0 {
-		return // nothing will ever match, which is another risk
+		return // nothing will match, which is another risk
 	}
 	consequence, severity := s.onlyNewPods(p, c.After)
 	p.Report(c, rule.Finding{

@@ -43,7 +43,7 @@ func checkServiceSelectorWidened(p *rule.Pass, c diff.Change) {
 	joining = withPods(joining)
 	// Where no pods of its own are known, an operator makes them, and who the
 	// strangers are cannot be told.
-	if len(joining) == 0 || len(reached(p.Before, c.Before.Ref.Namespace, s.before)) == 0 {
+	if len(joining) == 0 || len(s.running) == 0 {
 		return
 	}
 	p.Report(c, rule.Finding{

@@ -49,6 +49,16 @@ func checkServiceWithoutEndpoints(p *rule.Pass, c diff.Change) {
 	if len(s.kept)+len(s.gained)+len(s.coming) > 0 {
 		return
 	}
+	if len(s.unknown) > 0 {
+		p.Report(c, rule.Finding{
+			Path:        "spec.selector",
+			Severity:    rule.Warning,
+			Message:     fmt.Sprintf("selector %s matches no pod that the manifests tell of: %s", labelText(s.after), mismatch(p, c, s)),
+			Consequence: fmt.Sprintf("unless %s, the Service has no endpoint from the moment of the merge", s.whoMakesPods()),
+			Related:     append(refs(s.lost), s.unknownRefs()...),
+		})
+		return
+	}
 	p.Report(c, rule.Finding{
 		Path:        "spec.selector",
 		Message:     fmt.Sprintf("selector %s matches no pod, before or after a rollout: %s", labelText(s.after), mismatch(p, c, s)),
@@ -63,23 +73,24 @@ func checkWorkloadLeavesService(p *rule.Pass, c diff.Change) {
 	if !ok {
 		return
 	}
-	for _, service := range p.After.Kind("Service") {
-		selector := service.Strings("spec.selector")
-		if p.Before.Get(service.Ref) == nil || service.Ref.Namespace != w.Ref.Namespace || service.Text("spec.type") == "ExternalName" {
+	for _, was := range p.Before.ServicesFor(w.Ref) {
+		service := p.After.Get(was.Ref)
+		if service == nil || service.Text("spec.type") == "ExternalName" {
 			continue
 		}
-		if !object.Selects(selector, w.PodLabels) {
-			continue // it reaches none of the pods that run: if it did before, its own change tells it
-		}
-		before := withPods(reached(p.Before, service.Ref.Namespace, selector))
-		if !has(before, w.Ref) || len(reached(p.After, service.Ref.Namespace, selector)) > 0 {
+		// With another selector it may not reach the pods that run either. Then its
+		// own change tells it.
+		selector := service.Strings("spec.selector")
+		running, _ := reached(p.Before, service.Ref.Namespace, selector)
+		running = withPods(running)
+		later, unknown := reached(p.After, service.Ref.Namespace, selector)
+		if !has(running, w.Ref) || len(later)+len(unknown) > 0 {
 			continue
 		}
 		// Several workloads may leave at once. The first one tells it.
-		if before[0].Ref != w.Ref {
-			continue
+		if running[0].Ref == w.Ref {
+			p.Report(c, leaves(c, service, running))
 		}
-		p.Report(c, leaves(c, service, before))
 	}
 }
 
