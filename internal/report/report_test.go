@@ -32,20 +32,14 @@ func obj(t testing.TB, unit, text string) *object.Object {
 	return o
 }
 
-func updated(before, after *object.Object, fields ...diff.Field) diff.Change {
-	for i := range fields {
-		f := &fields[i]
-		f.Before, f.After = before.At(string(f.Path)), after.At(string(f.Path))
-		switch {
-		case !f.Before.Exists():
-			f.Op = diff.Add
-		case !f.After.Exists():
-			f.Op = diff.Remove
-		default:
-			f.Op = diff.Set
-		}
+// updated compares two states of one object.
+func updated(t testing.TB, before, after *object.Object) diff.Change {
+	t.Helper()
+	changes := diff.Compare(object.NewSet([]*object.Object{before}), object.NewSet([]*object.Object{after}), diff.Options{})
+	if len(changes) != 1 {
+		t.Fatalf("%d changes of %s, want 1", len(changes), after.Ref)
 	}
-	return diff.Change{Action: diff.Update, Ref: after.Ref, Before: before, After: after, Fields: fields}
+	return changes[0]
 }
 
 const service = `
@@ -61,17 +55,14 @@ spec:
 // sample is one report with something of everything in it.
 func sample(t testing.TB) *Report {
 	narrowed := func(unit string) diff.Change {
-		return updated(obj(t, unit, service), obj(t, unit, strings.Replace(service, "{name: distributor}", `{name: distributor, gossip_ring_member: "true"}`, 1)),
-			diff.Field{Path: "spec.selector.gossip_ring_member"})
+		return updated(t, obj(t, unit, service), obj(t, unit, strings.Replace(service, "{name: distributor}", `{name: distributor, gossip_ring_member: "true"}`, 1)))
 	}
-	secret := updated(
+	secret := updated(t,
 		obj(t, "environments/cell-7", "apiVersion: v1\nkind: Secret\nmetadata: {name: keys, namespace: logs}\nstringData: {token: one, user: me}"),
-		obj(t, "environments/cell-7", "apiVersion: v1\nkind: Secret\nmetadata: {name: keys, namespace: logs}\nstringData: {token: two, user: me}"),
-		diff.Field{Path: "stringData.token"})
-	noisy := updated(
-		obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: logs, labels: {chart: a-1}}\ndata: {x: \"1\"}"),
-		obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: logs, labels: {chart: a-2}}\ndata: {x: \"1\"}"),
-		diff.Field{Path: "metadata.labels.chart", Hidden: "chart-labels"})
+		obj(t, "environments/cell-7", "apiVersion: v1\nkind: Secret\nmetadata: {name: keys, namespace: logs}\nstringData: {token: two, user: me}"))
+	noisy := updated(t,
+		obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: logs, labels: {helm.sh/chart: a-1}}\ndata: {x: \"1\"}"),
+		obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: logs, labels: {helm.sh/chart: a-2}}\ndata: {x: \"1\"}"))
 	created := obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes, namespace: logs}\ndata: {readme.md: \"# hi\\n```\\n@org/team <img src=x>\\n```\\n\"}")
 	r := &Report{
 		Version: "1.2.3",

@@ -15,91 +15,33 @@ import (
 const context = 3
 
 // Unified shows what c does to the YAML of its object, as the hunks of a unified
-// diff. Lists are in the order of the side that stays, so that reordering a
-// keyed list is no difference; what noise filters hide is left out unless
-// hidden is set; a secret that changes is shown as changed, without its value.
+// diff. Keyed lists stand in one order on both sides, so that reordering them is
+// no difference; what noise filters hide is left out unless hidden is set; a
+// secret that changes is shown as changed, without its value.
 func Unified(c diff.Change, hidden bool) string {
-	switch {
-	case c.Before == nil && c.After == nil:
+	if c.Before == nil && c.After == nil {
 		return ""
-	case c.Before == nil:
-		return hunks(nil, yamlLines(plain(c.After.Root()), 0))
-	case c.After == nil:
-		return hunks(yamlLines(plain(c.Before.Root()), 0), nil)
 	}
-	after := plain(c.After.Root())
-	r := reverter{change: c, before: plain(c.After.Root()), after: after, whole: map[object.Path]bool{}}
+	before, after := c.Normalized()
+	if hidden && c.Before != nil && c.After != nil {
+		before, after = c.Before.Root(), diff.Apply(c.Before.Root(), c.Fields)
+	}
+	root := plain(after)
 	for _, f := range c.Fields {
-		if f.Hidden == "" || hidden {
-			r.revert(f)
+		b, a := f.Before.Masked(), f.After.Masked()
+		if b != nil && a != nil && b.Shown == a.Shown && (f.Hidden == "" || hidden) {
+			root, _ = put(root, f.Path.Segments(), a.Shown+" (another value)")
 		}
 	}
-	if c.Action == diff.Rename {
-		for _, path := range []object.Path{"metadata.name", "metadata.namespace"} {
-			r.copyWhole(path.Segments(), 2)
-		}
-	}
-	return hunks(yamlLines(r.before, 0), yamlLines(r.after, 0))
+	return hunks(lines(before, plain(before)), lines(after, root))
 }
 
-// A reverter makes the side before out of the side after by undoing one field
-// at a time, so that only what is undone shows as a difference.
-type reverter struct {
-	change        diff.Change
-	before, after any
-	whole         map[object.Path]bool // values already taken over as they were
-}
-
-// revert undoes one field. Where the path goes through a list without keys or
-// into a text, the list or text is taken over whole: the line diff that follows
-// shows what differs inside.
-func (r *reverter) revert(f diff.Field) {
-	segs := f.Path.Segments()
-	for i, seg := range segs {
-		if seg.Index >= 0 {
-			r.copyWhole(segs, i)
-			return
-		}
-		if i > 0 && isScalar(get(r.before, segs[:i])) && get(r.before, segs[:i]) != nil {
-			r.copyWhole(segs, i)
-			return
-		}
-	}
-	r.copyWhole(segs, len(segs))
-	if b, a := f.Before.Masked(), f.After.Masked(); b != nil && a != nil && b.Shown == a.Shown {
-		r.after, _ = put(r.after, segs, a.Shown+" (another value)", 0)
-	}
-}
-
-// copyWhole gives the first n steps of a path the value that they had before.
-func (r *reverter) copyWhole(segs []object.Segment, n int) {
-	path := pathOf(segs[:n])
-	if r.whole[path] {
-		return
-	}
-	r.whole[path] = true
-	v := r.change.Before.At(string(path))
+// lines prints one side, nothing for a side that is not there.
+func lines(v object.Value, root any) []string {
 	if !v.Exists() {
-		r.before = remove(r.before, segs[:n])
-		// A map or list that only the side after has goes with its last entry.
-		for n--; n > 0; n-- {
-			if parent := get(r.before, segs[:n]); !isEmpty(parent) || r.change.Before.At(string(pathOf(segs[:n]))).Exists() {
-				break
-			}
-			r.before = remove(r.before, segs[:n])
-		}
-		return
+		return nil
 	}
-	at := 0
-	if last := segs[n-1]; last.Select != nil {
-		at = indexIn(r.change.Before.At(string(pathOf(segs[:n-1]))), last)
-	}
-	next, ok := put(r.before, segs[:n], plain(v), at)
-	if !ok && n > 1 {
-		r.copyWhole(segs, n-1) // the way there is missing: take over what leads to it
-		return
-	}
-	r.before = next
+	return yamlLines(root, 0)
 }
 
 func isScalar(v any) bool {
@@ -108,46 +50,6 @@ func isScalar(v any) bool {
 		return false
 	}
 	return true
-}
-
-func isEmpty(v any) bool {
-	switch x := v.(type) {
-	case map[string]any:
-		return len(x) == 0
-	case []any:
-		return len(x) == 0
-	}
-	return false
-}
-
-// pathOf writes segments as a path.
-func pathOf(segs []object.Segment) object.Path {
-	var p object.Path
-	for _, s := range segs {
-		switch {
-		case s.Select != nil:
-			var pairs []string
-			for _, kv := range s.Select {
-				pairs = append(pairs, kv[0], kv[1])
-			}
-			p = p.Select(pairs...)
-		case s.Index >= 0:
-			p = p.Index(s.Index)
-		default:
-			p = p.Key(s.Key)
-		}
-	}
-	return p
-}
-
-// indexIn gives the place of a keyed item in its list, the end when it is not there.
-func indexIn(list object.Value, seg object.Segment) int {
-	for i, item := range list.Items() {
-		if matches(plain(item), seg.Select) {
-			return i
-		}
-	}
-	return list.Len()
 }
 
 // matches says whether a list item has all the keys. A port without protocol is TCP.
@@ -176,25 +78,6 @@ func scalarValue(v any) string {
 	return scalar(v)
 }
 
-// get follows segments, nil when they lead nowhere.
-func get(v any, segs []object.Segment) any {
-	for _, s := range segs {
-		switch x := v.(type) {
-		case map[string]any:
-			v = x[s.Key]
-		case []any:
-			i := find(x, s)
-			if i < 0 {
-				return nil
-			}
-			v = x[i]
-		default:
-			return nil
-		}
-	}
-	return v
-}
-
 func find(l []any, s object.Segment) int {
 	if s.Select != nil {
 		return slices.IndexFunc(l, func(item any) bool { return matches(item, s.Select) })
@@ -205,23 +88,19 @@ func find(l []any, s object.Segment) int {
 	return -1
 }
 
-// put sets the value at segs; a keyed item that is not there is inserted at
-// index at. It reports false when the way there does not exist.
-func put(v any, segs []object.Segment, value any, at int) (any, bool) {
+// put sets a value that is there. It reports false when segs lead nowhere.
+func put(v any, segs []object.Segment, value any) (any, bool) {
 	if len(segs) == 0 {
 		return value, true
 	}
 	s := segs[0]
 	switch x := v.(type) {
 	case map[string]any:
-		if s.Select != nil || s.Index >= 0 {
-			return v, false
-		}
 		child, ok := x[s.Key]
-		if !ok && len(segs) > 1 {
+		if !ok || s.Select != nil || s.Index >= 0 {
 			return v, false
 		}
-		next, ok := put(child, segs[1:], value, at)
+		next, ok := put(child, segs[1:], value)
 		if ok {
 			x[s.Key] = next
 		}
@@ -229,46 +108,15 @@ func put(v any, segs []object.Segment, value any, at int) (any, bool) {
 	case []any:
 		i := find(x, s)
 		if i < 0 {
-			if len(segs) > 1 {
-				return v, false
-			}
-			return slices.Insert(x, min(at, len(x)), value), true
+			return v, false
 		}
-		next, ok := put(x[i], segs[1:], value, at)
+		next, ok := put(x[i], segs[1:], value)
 		if ok {
 			x[i] = next
 		}
 		return x, ok
 	}
 	return v, false
-}
-
-// remove takes out what segs lead to, if it is there.
-func remove(v any, segs []object.Segment) any {
-	if len(segs) == 0 {
-		return v
-	}
-	s := segs[0]
-	switch x := v.(type) {
-	case map[string]any:
-		if len(segs) == 1 {
-			delete(x, s.Key)
-		} else if child, ok := x[s.Key]; ok {
-			x[s.Key] = remove(child, segs[1:])
-		}
-		return x
-	case []any:
-		i := find(x, s)
-		if i < 0 {
-			return x
-		}
-		if len(segs) == 1 {
-			return slices.Delete(x, i, i+1)
-		}
-		x[i] = remove(x[i], segs[1:])
-		return x
-	}
-	return v
 }
 
 // maxMatch bounds the work of matching lines: the product of the line counts
