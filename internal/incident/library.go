@@ -24,13 +24,15 @@ type Library struct {
 // call and shared from then on; a program that never asks pays nothing.
 func Embedded() *Library { return embedded() }
 
-var embedded = sync.OnceValue(func() *Library {
+var embedded = sync.OnceValue(decode)
+
+func decode() *Library {
 	var entries []Incident
 	if err := json.Unmarshal(libraryJSON, &entries); err != nil {
 		panic("incident: library.json: " + err.Error()) // generated, and read by every test
 	}
 	return newLibrary(entries)
-})
+}
 
 // New makes a library of entries that Parse or ParseMarkdown gave. It fails when
 // two of them have the same ID.

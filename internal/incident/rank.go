@@ -224,7 +224,7 @@ func (ev evidence) reason(e Incident) string {
 	case ev.cited:
 		parts = append(parts, "cited by the rule")
 	case ev.named:
-		parts = append(parts, "names this rule")
+		parts = append(parts, "an example of this rule")
 	}
 	switch {
 	case ev.field != none && ev.kind:

@@ -62,8 +62,9 @@ func top(out []Match, n int) []Match {
 
 // An index holds what BM25 needs to know of each entry.
 type index struct {
-	postings map[string][]posting // by stem, in order of doc
-	lengths  []float64            // weighted words per entry
+	numbers  map[string]int // of each stem
+	postings [][]posting    // by the stem's number, in order of doc
+	lengths  []float64      // weighted words per entry
 	mean     float64
 }
 
@@ -73,14 +74,20 @@ type posting struct {
 }
 
 func newIndex(entries []Incident) *index {
-	x := &index{postings: map[string][]posting{}, lengths: make([]float64, len(entries))}
+	x := &index{numbers: make(map[string]int, 4096), lengths: make([]float64, len(entries))}
+	known := make(map[string][]int, 4096) // most names come again and again
 	for doc, e := range entries {
-		counts := map[string]float64{}
 		add := func(weight float64, texts ...string) {
 			for _, t := range texts {
-				for _, stem := range stems(t) {
-					counts[stem] += weight
-					x.lengths[doc] += weight
+				for name := range names(t) {
+					list, ok := known[name]
+					if !ok {
+						list = x.number(name)
+						known[name] = list
+					}
+					for _, n := range list {
+						x.count(n, doc, weight)
+					}
 				}
 			}
 		}
@@ -92,9 +99,6 @@ func newIndex(entries []Incident) *index {
 		add(1, e.Topics...)
 		add(1, e.Rules...)
 		add(1, e.Kinds...)
-		for stem, w := range counts {
-			x.postings[stem] = append(x.postings[stem], posting{doc, w})
-		}
 		x.mean += x.lengths[doc]
 	}
 	if len(entries) > 0 {
@@ -103,18 +107,47 @@ func newIndex(entries []Incident) *index {
 	return x
 }
 
-// A term is a word of a query and the stem that it is looked up by.
-type term struct{ word, stem string }
+// number gives the numbers of the stems of a name, new ones where needed.
+func (x *index) number(name string) []int {
+	var list []int
+	for _, stem := range stems(name) {
+		n, ok := x.numbers[stem]
+		if !ok {
+			n = len(x.postings)
+			x.numbers[stem] = n
+			x.postings = append(x.postings, nil)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// count adds one occurrence of a stem in an entry, which must be the last so far.
+func (x *index) count(n, doc int, weight float64) {
+	x.lengths[doc] += weight
+	list := x.postings[n]
+	if len(list) > 0 && list[len(list)-1].doc == doc {
+		list[len(list)-1].weight += weight
+		return
+	}
+	x.postings[n] = append(list, posting{doc, weight})
+}
+
+// A term is a word of a query and the number of its stem.
+type term struct {
+	word string
+	stem int
+}
 
 // query gives the terms of a text that the index knows, each stem once, in the
 // order of the text.
 func (x *index) query(text string) []term {
 	var out []term
-	seen := map[string]bool{}
+	seen := map[int]bool{}
 	for word, stem := range stems(text) {
-		if len(x.postings[stem]) > 0 && !seen[stem] {
-			seen[stem] = true
-			if out = append(out, term{word, stem}); len(out) == maxQuery {
+		if n, ok := x.numbers[stem]; ok && !seen[n] {
+			seen[n] = true
+			if out = append(out, term{word, n}); len(out) == maxQuery {
 				break
 			}
 		}
@@ -171,14 +204,20 @@ func (x *index) shared(query []term, doc int) []string {
 	return out
 }
 
+// names yields what stands between blanks and punctuation. Hyphens, underscores
+// and dots are part of a name.
+func names(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' && r != '.'
+	})
+}
+
 // stems yields the words of a text that mean something, in lower case and cut to
 // their stems, in order. A name of several parts, such as node-local-dns or
 // maxReplicas, yields itself, written as one word, and its parts.
 func stems(text string) iter.Seq2[string, string] {
 	return func(yield func(word, stem string) bool) {
-		for _, name := range strings.FieldsFunc(text, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' && r != '.'
-		}) {
+		for name := range names(text) {
 			parts := split(name)
 			if len(parts) > 1 {
 				parts = append([]string{strings.Join(parts, "")}, parts...)

@@ -207,7 +207,7 @@ func WriteMatches(w io.Writer, matches []Match, width int) error {
 		if n > 0 {
 			b.WriteString("\n")
 		}
-		wrap(&b, m.ID+"  "+strings.Join(nonEmpty(m.Org, day(m.Incident)), ", "), "", width)
+		wrap(&b, strings.Join(nonEmpty(m.ID, m.Org, day(m.Incident)), " · "), "", width)
 		wrap(&b, m.Title, "  ", width)
 		wrap(&b, "Lesson: "+m.Lesson, "  ", width)
 		if m.Reason != "" {
