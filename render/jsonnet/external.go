@@ -122,7 +122,15 @@ func options(from, into any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(b, into)
+	err = json.Unmarshal(b, into)
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) {
+		if mistyped.Field == "" {
+			return fmt.Errorf("must be an object, got %s", article(mistyped.Value))
+		}
+		return fmt.Errorf("option '%s' cannot be %s", mistyped.Field, article(mistyped.Value))
+	}
+	return err
 }
 
 // beside resolves a path that is relative to the folder of a file, and says that

@@ -231,7 +231,16 @@ func (l *loader) one(name string) (environment, error) {
 	}
 	manifests, err := jsonnet.Extract(value)
 	if err != nil {
-		return environment{}, fmt.Errorf("%s: %w", l.project.entry, err)
+		err = fmt.Errorf("%s: %w", l.project.entry, err)
+		// The way out is to name one environment, where there are several.
+		if list, listErr := l.list(); listErr == nil && len(list) > 1 {
+			names := make([]string, len(list))
+			for i, env := range list {
+				names[i] = env.Metadata.Name
+			}
+			err = fmt.Errorf("%w (as a whole, %w)", ambiguous(name, "", names), err)
+		}
+		return environment{}, err
 	}
 	var found []environment
 	for _, m := range manifests {

@@ -145,10 +145,18 @@ func (r *Renderer) excuse(side *jsonnet.Side, l *loader, out *render.Output, err
 func (r *Renderer) Show(ctx context.Context, t *source.Tree, name string, o Options) ([]jsonnet.Manifest, error) {
 	side := r.Engine.On(t)
 	name = path.Clean(name)
-	if found, err := side.Find(name); err == nil && found.Missing != "" {
+	found, err := side.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	asName := found.Missing != ""
+	if asName {
 		o.Name, name = name, "."
 	}
 	l, err := newLoader(ctx, side, name, o)
+	if err != nil && asName {
+		return nil, fmt.Errorf("%s: no such file or folder, and looking for an environment of that name: %w", o.Name, err)
+	}
 	if err != nil {
 		return nil, err
 	}
