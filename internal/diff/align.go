@@ -21,8 +21,8 @@ const alike = 0.5
 // longest common subsequence stays, what lies between is paired by likeness, so
 // that one inserted item is one insertion. A list that was only permuted is
 // paired by its items, which shows as one change of order.
-func pairInOrder(before, after object.Value) []pair {
-	b, a := identify(before, after)
+func pairInOrder(before, after object.Value, r renaming) []pair {
+	b, a := identify(before, after, r)
 	if permuted(b, a) {
 		return pairEqual(b, a)
 	}
@@ -54,8 +54,8 @@ func pairInOrder(before, after object.Value) []pair {
 
 // pairFreely pairs the items of two lists of which the order has no meaning:
 // equal ones, then the ones most alike.
-func pairFreely(before, after object.Value) []pair {
-	b, a := identify(before, after)
+func pairFreely(before, after object.Value, r renaming) []pair {
+	b, a := identify(before, after, r)
 	pairs := pairEqual(b, a)
 	var gone, come []int // indexes in pairs
 	for i, p := range pairs {
@@ -99,13 +99,14 @@ func pairFreely(before, after object.Value) []pair {
 	return slices.DeleteFunc(pairs, func(p pair) bool { return p.before < 0 && p.after < 0 })
 }
 
-// identify gives each item a number, the same for items that read the same.
-func identify(before, after object.Value) (b, a []int) {
+// identify gives each item a number, the same for items that read the same once
+// names before are followed by r.
+func identify(before, after object.Value, r renaming) (b, a []int) {
 	numbers := map[string]int{}
-	number := func(items object.Value) []int {
+	number := func(items object.Value, r renaming) []int {
 		out := make([]int, 0, items.Len())
 		for _, item := range items.Items() {
-			s := item.String()
+			s := r.apply(item.String())
 			n, ok := numbers[s]
 			if !ok {
 				n = len(numbers)
@@ -115,7 +116,7 @@ func identify(before, after object.Value) (b, a []int) {
 		}
 		return out
 	}
-	return number(before), number(after)
+	return number(before, r), number(after, renaming{})
 }
 
 func permuted(b, a []int) bool {
@@ -356,7 +357,7 @@ func likeness(x, y object.Value, depth int) float64 {
 		if x.Len()+y.Len() == 0 || x.Equal(y) {
 			return 1
 		}
-		b, a := identify(x, y)
+		b, a := identify(x, y, renaming{})
 		equal := 0
 		for _, p := range pairEqual(b, a) {
 			if p.before >= 0 && p.after >= 0 {

@@ -21,7 +21,9 @@ type Options struct {
 func Compare(before, after *object.Set, opts Options) []Change {
 	e := newEngine(before, after, opts)
 	var changes []Change
-	for _, m := range e.match() {
+	matches := e.match()
+	e.renaming = newRenaming(matches)
+	for _, m := range matches {
 		if c, changed := e.change(m); changed {
 			changes = append(changes, c)
 		}
@@ -35,6 +37,7 @@ type engine struct {
 	before, after *object.Set
 	schemas       *customSchemas
 	filters       filters
+	renaming      renaming
 }
 
 func newEngine(before, after *object.Set, opts Options) *engine {
@@ -55,13 +58,14 @@ func (e *engine) change(m match) (Change, bool) {
 	c := Change{Action: Update, Ref: m.after.Ref, Before: m.before, After: m.after}
 	if m.renamed {
 		c.Action, c.RenamedFrom = Rename, m.before.Ref
+		c.hashed = m.hashed
 	}
 	if m.before.Root().Equal(m.after.Root()) {
 		return c, m.renamed
 	}
 	nb := e.schemas.root(m.before)
 	na := e.schemas.root(m.after)
-	w := walker{}
+	w := walker{renaming: e.renaming}
 	w.compare(m.before.Root(), m.after.Root(), nb, na)
 	c.Fields = w.fields
 	if len(c.Fields) == 0 && !m.renamed {

@@ -57,6 +57,8 @@ type Change struct {
 	RenamedFrom   object.Ref // for Rename only
 	Before, After *object.Object
 	Fields        []Field // in path order; empty for Create and Delete
+
+	hashed bool // a Rename of which the names differ in a content hash only
 }
 
 // Visible says whether anything of c is left to see once noise is hidden.

@@ -45,13 +45,13 @@ func Filters() []Filter {
 }
 
 type filters struct {
+	engine   *engine
 	off      []string
 	selected func() map[string]bool // label keys that some selector uses
-	renamed  map[string]string      // see hashed.go
 }
 
 func newFilters(e *engine, off []string) filters {
-	return filters{off: off, selected: sync.OnceValue(func() map[string]bool {
+	return filters{engine: e, off: off, selected: sync.OnceValue(func() map[string]bool {
 		keys := map[string]bool{}
 		for _, set := range []*object.Set{e.before, e.after} {
 			for _, o := range set.All() {
@@ -94,8 +94,12 @@ func (f filters) noise(c *Change, field *Field) string {
 		case "creationTimestamp", "generation", "managedFields", "uid", "resourceVersion", "selfLink":
 			return filterServer
 		case "namespace":
-			if !c.renamedNamespace() {
+			if f.engine.isClusterScoped(c.Ref) {
 				return filterNamespace
+			}
+		case "name":
+			if c.hashed {
+				return filterHashed
 			}
 		}
 	}
@@ -125,9 +129,6 @@ func (f filters) noise(c *Change, field *Field) string {
 	}
 	return ""
 }
-
-// renamedNamespace says whether the namespace belongs to the name of c's object.
-func (c *Change) renamedNamespace() bool { return c.Action == Rename }
 
 func isWord(word string, words ...string) bool { return slices.Contains(words, word) }
 

@@ -117,13 +117,7 @@ var immutableRules = []immutableRule{
 // schema is the object's after the change: custom resources bring rules of
 // their own.
 func markImmutable(c *Change, schema *node) {
-	ref := c.Ref
-	if ref.Group == "extensions" {
-		if group, ok := movedGroups[ref.Kind]; ok {
-			ref.Group = group
-		}
-	}
-	kind := ref.GroupKind()
+	kind := currentGroup(c.Ref).GroupKind()
 	for i := range c.Fields {
 		f := &c.Fields[i]
 		if f.Hidden != "" {

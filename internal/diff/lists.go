@@ -30,13 +30,13 @@ func (w *walker) compareLists(before, after object.Value, nb, na *node) {
 	if ia == nil {
 		ia = ib
 	}
-	pairs, ok := pairByKeys(before, after, n, ib, ia)
+	pairs, ok := pairByKeys(before, after, n, ib, ia, w.renaming)
 	switch {
 	case ok:
 	case n != nil && (n.shape == setOf || n.order == free):
-		pairs = pairFreely(before, after)
+		pairs = pairFreely(before, after, w.renaming)
 	default:
-		pairs = pairInOrder(before, after)
+		pairs = pairInOrder(before, after, w.renaming)
 	}
 	w.comparePairs(before, after, pairs, ib, ia)
 	if !inSameOrder(pairs) {
@@ -131,10 +131,10 @@ func inSameOrder(pairs []pair) bool {
 // pairByKeys pairs items by the keys of the schema, else by habit. It fails where
 // an item lacks a key or two of one side share one: such lists are compared by
 // index.
-func pairByKeys(before, after object.Value, n, ib, ia *node) ([]pair, bool) {
+func pairByKeys(before, after object.Value, n, ib, ia *node, r renaming) ([]pair, bool) {
 	if n != nil && n.shape == keyedBy {
-		kb, okb := keysOf(before, n.keys, ib)
-		ka, oka := keysOf(after, n.keys, ia)
+		kb, okb := keysOf(before, n.keys, ib, r)
+		ka, oka := keysOf(after, n.keys, ia, renaming{})
 		if !okb || !oka {
 			return nil, false
 		}
@@ -145,20 +145,21 @@ func pairByKeys(before, after object.Value, n, ib, ia *node) ([]pair, bool) {
 	}
 	for _, key := range habitKeys {
 		keys := []string{key}
-		kb, okb := keysOf(before, keys, nil)
+		kb, okb := keysOf(before, keys, nil, r)
 		if !okb {
 			continue
 		}
-		if ka, oka := keysOf(after, keys, nil); oka {
+		if ka, oka := keysOf(after, keys, nil, renaming{}); oka {
 			return pairKeys(keys, kb, ka), true
 		}
 	}
 	return nil, false
 }
 
-// keysOf gives the key values of each item, with defaults filled in. It fails
+// keysOf gives the key values of each item, with defaults filled in and names
+// followed by r. It fails
 // when an item lacks one or a value stands twice.
-func keysOf(items object.Value, keys []string, n *node) ([][]string, bool) {
+func keysOf(items object.Value, keys []string, n *node, r renaming) ([][]string, bool) {
 	out := make([][]string, 0, items.Len())
 	seen := make(map[string]bool, items.Len())
 	for _, item := range items.Items() {
@@ -172,7 +173,7 @@ func keysOf(items object.Value, keys []string, n *node) ([][]string, bool) {
 			}
 			switch v.Type() {
 			case object.String, object.Number, object.Bool:
-				values[i] = v.String()
+				values[i] = r.apply(v.String())
 			default:
 				return nil, false
 			}

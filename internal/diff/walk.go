@@ -38,8 +38,9 @@ func pathOf(steps []step) object.Path {
 
 // A walker compares two objects and gathers the fields that differ.
 type walker struct {
-	steps  []step
-	fields []Field
+	steps    []step
+	fields   []Field
+	renaming renaming
 }
 
 // compare looks at one place on both sides: nb and na are what the schemas of
@@ -58,6 +59,8 @@ func (w *walker) compare(before, after object.Value, nb, na *node) {
 	case before.Equal(after):
 	case sameMeaning(before, after, scalarOf(nb, na)):
 		w.emit(Field{Op: Set, Before: before, After: after, Hidden: filterSameValue})
+	case w.renaming.explains(before, after):
+		w.emit(Field{Op: Set, Before: before, After: after, Hidden: filterHashed})
 	default:
 		w.compareLeaves(before, after)
 	}
@@ -130,7 +133,7 @@ func (w *walker) compareKey(key string, before, after object.Value, nb, na *node
 // sameAsDefault says whether two values are the same once defaults inside them
 // are filled in.
 func (w *walker) sameAsDefault(before, after object.Value, nb, na *node) bool {
-	inner := walker{}
+	inner := walker{renaming: w.renaming}
 	inner.compare(before, after, nb, na)
 	return !slices.ContainsFunc(inner.fields, func(f Field) bool { return f.Hidden == "" })
 }

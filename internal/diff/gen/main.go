@@ -146,8 +146,7 @@ func (g generator) field(ref schema.TypeRef) (string, bool) {
 		g.visit(name)
 		return "one " + short(name), true
 	case atom.Map != nil:
-		elem := g.element(atom.Map.ElementType)
-		return "map " + elem, elem != "-"
+		return "map " + g.element(atom.Map.ElementType), true
 	}
 	return "", false
 }
