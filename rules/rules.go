@@ -15,6 +15,14 @@ var All = []*rule.Rule{
 	ServiceSelectorWidened,
 	ServiceWithoutEndpoints,
 	ServiceRecreated,
+	ServicePortRemoved,
+	ServicePortChanged,
+	ServicePortRenamed,
+	ServiceTargetPortChanged,
+	ServiceTargetPortBroken,
+
+	ImmutableFieldChanged,
+	ResourcesRemoved,
 }
 
 // Fixtures holds the cases of each rule, testdata/RULE-ID/*.txtar, for showing
