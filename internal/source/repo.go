@@ -71,14 +71,13 @@ func gitEnvironment(getenv func(string) string) []string {
 }
 
 // fixedOverrides switch off what a repository's own configuration could make git
-// run, or use to hide changes (https://git-scm.com/docs/git-config).
+// run, or fetch (https://git-scm.com/docs/git-config).
 var fixedOverrides = []string{
 	"core.fsmonitor=false",
 	"core.hooksPath=" + os.DevNull,
 	"core.alternateRefsCommand=true",
 	"core.pager=cat",
 	"diff.external=",
-	"diff.autoRefreshIndex=true",
 	"protocol.ext.allow=never",
 	"gc.auto=0",
 	"maintenance.auto=false",

@@ -52,7 +52,15 @@ func (r *repo) commit(ctx context.Context, rev string) (string, error) {
 	if err := checkRev(rev); err != nil {
 		return "", err
 	}
-	id, err := r.revParse(ctx, rev+"^{commit}")
+	spec := rev
+	if strings.HasPrefix(rev, ":/") {
+		// What follows is all text to look for in messages.
+		id, err := r.revParse(ctx, rev)
+		if err == nil {
+			spec = id
+		}
+	}
+	id, err := r.revParse(ctx, spec+"^{commit}")
 	if err == nil {
 		return id, nil
 	}

@@ -33,7 +33,7 @@ type workStore struct {
 	ids map[string]string
 }
 
-// A workFile is a file that git does not call unmodified.
+// A workFile is a file that may be another than in the index.
 type workFile struct {
 	indexID  string // "" for an untracked file
 	sparse   bool   // not on disk, on purpose: the index says what it would be
@@ -49,8 +49,10 @@ func (r *repo) workTree(ctx context.Context, objects *catFile) (*workStore, erro
 	var wg sync.WaitGroup
 	wg.Go(func() { index, errs[0] = r.git(ctx, nil, "ls-files", "-s", "-v", "-z") })
 	wg.Go(func() {
-		dirty, errs[1] = r.git(ctx, nil, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff",
-			"--no-textconv", "--no-relative", "-O/dev/null", "--ignore-submodules=dirty")
+		// It compares times and sizes, and names too many: what it names is
+		// hashed here. git diff would look closer, and write to the index.
+		dirty, errs[1] = r.git(ctx, nil, "diff-files", "--name-only", "-z", "--no-renames", "--no-ext-diff",
+			"--no-textconv", "--ignore-submodules=dirty")
 	})
 	wg.Go(func() {
 		others, errs[2] = r.git(ctx, nil, "ls-files", "--others", "--exclude-standard", "-z")
