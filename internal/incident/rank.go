@@ -119,8 +119,9 @@ func (t traits) against(e Incident) evidence {
 	if ev.kind || ev.family {
 		for _, f := range e.Fields {
 			for _, p := range t.paths {
-				if sameField(segments(f), p) {
-					ev.field = max(ev.field, strength(f))
+				f := segments(f)
+				if n := sharedSteps(f, p); n > 0 {
+					ev.field = max(ev.field, strength(strings.Join(f[:n], ".")))
 				}
 			}
 		}
@@ -333,13 +334,17 @@ func bracket(path string) (key, rest string) {
 	return b.String(), ""
 }
 
-// sameField says whether a field of an entry, such as containers.resources.limits,
-// is the place of a finding: its steps stand one after another in the finding's
-// path, or the path ends on the way to it by at least two steps. A single step,
-// such as data, fits too much and is the same only when it is the whole path.
-func sameField(field, path []string) bool {
+// sharedSteps says how far a field of an entry, such as containers.resources.limits,
+// is the place of a finding: all its steps when they stand one after another in the
+// finding's path; fewer, but at least two and all but one, when the path ends on
+// the way to it; 0 when it is another place. A single step, such as data, fits too
+// much and counts only as the whole path.
+func sharedSteps(field, path []string) int {
 	if len(field) == 1 {
-		return len(path) == 1 && path[0] == field[0]
+		if len(path) == 1 && path[0] == field[0] {
+			return 1
+		}
+		return 0
 	}
 	for at := range path {
 		n := 0
@@ -347,8 +352,8 @@ func sameField(field, path []string) bool {
 			n++
 		}
 		if n == len(field) || at+n == len(path) && n >= 2 && (at == 0 || n >= len(field)-1) {
-			return true
+			return n
 		}
 	}
-	return false
+	return 0
 }
