@@ -53,12 +53,15 @@ type edit struct {
 
 // add files a field under the steps that lead to it.
 func (e *edit) add(f *Field) {
-	for _, s := range f.steps {
-		if s.inside {
-			e.whole = &f.text.after
-			return
+	for i, s := range f.steps {
+		if f.text != nil && i == f.text.depth {
+			break
 		}
 		e = e.child(s)
+	}
+	if f.text != nil {
+		e.whole = &f.text.after
+		return
 	}
 	if f.Reordered {
 		e.order = f.order

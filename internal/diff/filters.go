@@ -86,6 +86,9 @@ func (f filters) hide(c *Change) {
 
 func (f filters) noise(c *Change, field *Field) string {
 	steps := field.steps
+	if field.text != nil {
+		return ""
+	}
 	if steps[0].key == "status" {
 		return filterServer
 	}
@@ -104,7 +107,7 @@ func (f filters) noise(c *Change, field *Field) string {
 		}
 	}
 	n := len(steps)
-	if n < 3 || steps[n-1].list || steps[n-3].list || steps[n-3].key != "metadata" || steps[n-1].inside {
+	if n < 3 || steps[n-1].list || steps[n-3].list || steps[n-3].key != "metadata" {
 		return ""
 	}
 	key := steps[n-1].key

@@ -1,8 +1,162 @@
 package diff
 
-import "github.com/prdiff/prdiff/internal/object"
+import (
+	"strings"
+
+	"github.com/prdiff/prdiff/internal/object"
+)
 
 // A text is a text of both sides that was compared as a structure.
-type text struct{ before, after object.Value }
+type text struct {
+	before, after object.Value
+	depth         int // how many steps lead to the text
+}
 
-func (w *walker) compareTexts(before, after object.Value) bool { return false }
+// compareTexts compares two texts as the structures they hold, YAML, JSON, INI
+// and its kin, or nested directives. It is false, with nothing done, when they
+// hold none that both sides can be read as.
+func (w *walker) compareTexts(before, after object.Value) bool {
+	b, a := before.Text(), after.Text()
+	if w.text != nil || before.Masked() != nil || after.Masked() != nil || len(w.steps) == 0 {
+		return false // structures inside structures stay what they are
+	}
+	last := w.steps[len(w.steps)-1]
+	if !last.list && last.key == "description" || !strings.Contains(b, "\n") && !strings.ContainsAny(b, "{[") {
+		return false
+	}
+	w.text = &text{before: before, after: after, depth: len(w.steps)}
+	defer func() { w.text = nil }()
+	found := len(w.fields)
+	if !w.compareStructures(last.key, b, a) {
+		return false
+	}
+	if len(w.fields) == found {
+		w.emit(Field{Op: Set, Before: before, After: after, Hidden: filterLayout})
+	}
+	return true
+}
+
+func (w *walker) compareStructures(name, before, after string) bool {
+	if vb, ok := object.Embedded(before); ok {
+		va, ok := object.Embedded(after)
+		if ok && vb.Type() == va.Type() {
+			w.compare(vb, va, nil, nil)
+			return true
+		}
+		return false
+	}
+	if vb, ok := parseSettings(before); ok {
+		if va, ok := parseSettings(after); ok {
+			w.compare(vb, va, nil, nil)
+			return true
+		}
+		return false
+	}
+	db, ok := parseDirectives(name, before)
+	if !ok {
+		return false
+	}
+	da, ok := parseDirectives(name, after)
+	return ok && w.compareDirectives(db, da, 0)
+}
+
+// parseSettings reads lines of keys and values, in sections or not: properties,
+// dotenv, INI, and TOML as far as it goes by lines. Values stay texts. It fails
+// at anything else, and at a key that stands twice.
+func parseSettings(s string) (object.Value, bool) {
+	if len(s) > maxTextBytes {
+		return object.Value{}, false
+	}
+	type section struct {
+		keys   map[string]object.Value
+		nested map[string]*section
+	}
+	fresh := func() *section { return &section{map[string]object.Value{}, map[string]*section{}} }
+	root := fresh()
+	current, settings := root, 0
+	lines := strings.Split(s, "\n")
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimSpace(lines[i])
+		switch {
+		case line == "" || strings.ContainsRune("#;!", rune(line[0])):
+			continue
+		case line[0] == '[':
+			name := strings.TrimSpace(stripComment(line))
+			if !strings.HasSuffix(name, "]") {
+				return object.Value{}, false
+			}
+			table := strings.HasPrefix(name, "[[") && strings.HasSuffix(name, "]]")
+			name = strings.TrimSpace(strings.Trim(name, "[]"))
+			if name == "" {
+				return object.Value{}, false
+			}
+			key := name
+			for n := 0; root.nested[key] != nil; n++ {
+				if !table {
+					return object.Value{}, false // a section stands twice
+				}
+				key = name + "[" + strings.Repeat("+", n+1) + "]"
+			}
+			current = fresh()
+			root.nested[key] = current
+			continue
+		}
+		end := strings.IndexAny(line, "=:")
+		key := ""
+		if end > 0 {
+			key = strings.TrimSpace(strings.TrimPrefix(line[:end], "export "))
+		}
+		if key == "" || strings.ContainsAny(key, " \t{}()<>\"'`$|&;,") || line[end] == ':' && !strings.HasPrefix(line[end+1:], " ") {
+			return object.Value{}, false
+		}
+		value := strings.TrimSpace(line[end+1:])
+		for open := unclosed(value); open != "" || strings.HasSuffix(value, `\`); open = unclosed(value) {
+			i++
+			if i == len(lines) {
+				return object.Value{}, false
+			}
+			value = strings.TrimSuffix(value, `\`) + "\n" + strings.TrimSpace(lines[i])
+		}
+		if _, twice := current.keys[key]; twice || strings.Contains(value, "$") && len(root.nested) == 0 {
+			return object.Value{}, false // in a dotenv, $NAME may be a line before: order counts
+		}
+		current.keys[key] = object.TextOf(value)
+		settings++
+	}
+	if settings == 0 {
+		return object.Value{}, false
+	}
+	for name, nested := range root.nested {
+		if _, twice := root.keys[name]; twice {
+			return object.Value{}, false
+		}
+		root.keys[name] = object.MapOf(nested.keys)
+	}
+	return object.MapOf(root.keys), true
+}
+
+// maxTextBytes bounds the texts that are read as structures.
+const maxTextBytes = 1 << 20
+
+// unclosed gives what a value of TOML that goes on in the next line has left open.
+func unclosed(value string) string {
+	for _, quote := range []string{`"""`, `'''`} {
+		if strings.HasPrefix(value, quote) && strings.Count(value, quote)%2 == 1 {
+			return quote
+		}
+	}
+	if strings.HasPrefix(value, "[") && strings.Count(value, "[") > strings.Count(value, "]") {
+		return "["
+	}
+	return ""
+}
+
+// stripComment takes a comment off the end of a line: # or ; after a space.
+func stripComment(line string) string {
+	for _, mark := range []string{" #", "\t#", " ;"} {
+		if i := strings.Index(line, mark); i >= 0 {
+			line = line[:i]
+		}
+	}
+	return line
+}

@@ -14,7 +14,6 @@ type step struct {
 	before int      // index of the item before, -1 when it is not there
 	after  int      // index of the item after, -1 when it is not there
 	anchor int      // for an added item: the index before of the kept item that it follows, -1 for none
-	inside bool     // the step goes into the structure of a text
 	gone   bool     // the map at the step is not there after
 }
 
@@ -41,6 +40,7 @@ type walker struct {
 	steps    []step
 	fields   []Field
 	renaming renaming
+	text     *text // the text whose structure is being compared, nil outside of texts
 }
 
 // compare looks at one place on both sides: nb and na are what the schemas of
@@ -145,6 +145,7 @@ func (w *walker) pop()        { w.steps = w.steps[:len(w.steps)-1] }
 func (w *walker) emit(f Field) {
 	f.steps = slices.Clone(w.steps)
 	f.Path = pathOf(f.steps)
+	f.text = w.text
 	w.fields = append(w.fields, f)
 }
 
