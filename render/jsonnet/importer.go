@@ -161,3 +161,13 @@ func notFound(imported, dir string, search []string, left bool) error {
 	}
 	return fmt.Errorf("import %q not found in %s%s", imported, strings.Join(places, ", "), hint)
 }
+
+// Resolve gives the file that an import in a file of the folder dir leads to, ""
+// when it leads to none.
+func (s *Side) Resolve(dir, imported string, search []string) string {
+	l, err := s.lookup(dir, imported, search)
+	if err != nil {
+		return ""
+	}
+	return l.hit
+}

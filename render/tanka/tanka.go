@@ -93,7 +93,7 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 		}
 		if e.err != nil {
 			if !e.inline {
-				return nil, e.err
+				return r.excuse(side, l, out, e.err)
 			}
 			out.Problems = append(out.Problems, problem(l.project.entry, e))
 			continue
