@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/prdiff/prdiff/internal/source"
+)
+
+// sideFlags say which two states are compared.
+type sideFlags struct{ base, head string }
+
+func (f *sideFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.base, "base", "", "compare with this `REV`; REV... for the point where the head left it (default that of the branch that this one is merged into)")
+	fs.StringVar(&f.head, "head", "", "the `REV` to look at (default the working tree)")
+}
+
+func diffCommand(e env) *cobra.Command {
+	var sides sideFlags
+	var work workFlags
+	var shown reportFlags
+	var shard string
+	cmd := &cobra.Command{
+		Use:   "diff [--base REV] [--head REV] [PATH ...] | diff BEFORE AFTER",
+		Short: "Compare two states and say what is dangerous",
+		Long: `Compare two states of a repository, or two folders or files, and say what merging
+would change in the cluster and which of it is dangerous.
+
+With two arguments that exist, and no --base or --head, these are compared.
+Otherwise arguments name the units to look at, by their paths. In a pull
+request's run in GitHub Actions the sides are the merge commit and its first parent.
+
+Exit codes: 0 nothing at or above --fail-on, 1 something is, 2 not everything
+could be looked at, or prdiff was called wrongly.`,
+		Example: `  prdiff diff --base main
+  prdiff diff --base v1.4 --head v1.5 environments/prod
+  prdiff diff before.yaml after.yaml --fail-on error
+  prdiff diff --format markdown=comment.md --format json=report.json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := errors.Join(shown.check(), work.check()); err != nil {
+				return err
+			}
+			ctx, stop := context.WithCancel(cmd.Context())
+			defer stop()
+			c, err := open(ctx, e, sides, work, args)
+			if err != nil {
+				return err
+			}
+			defer c.src.Close()
+			if c.shard, err = parseShard(shard); err != nil {
+				return err
+			}
+			tell, finish := e.progress(shown.quiet)
+			c.tell = tell
+			rep, err := compare(ctx, c)
+			finish()
+			if err != nil {
+				return err
+			}
+			return shown.publish(ctx, e, rep)
+		},
+	}
+	fs := cmd.Flags()
+	sides.register(fs)
+	work.register(fs)
+	shown.register(fs)
+	fs.StringVar(&shard, "shard", "", "do only part `I/N` of the units, as prdiff units --shards divides them")
+	return cmd
+}
+
+// open opens what is compared.
+func open(ctx context.Context, e env, sides sideFlags, work workFlags, args []string) (comparison, error) {
+	c := comparison{jobs: work.jobs, timeout: work.timeout, now: e.now, tell: func(int, int) {}}
+	var err error
+	if c.scope.Forced, err = work.forced(e); err != nil {
+		return c, err
+	}
+	o := source.Options{Getenv: e.getenv}
+	if sides.base == "" && sides.head == "" && len(args) == 2 {
+		switch before, after := e.exists(args[0]), e.exists(args[1]); {
+		case before && after:
+			c.src, err = source.Paths(e.path(args[0]), e.path(args[1]), o)
+			c.revs = [2]string{args[0], args[1]}
+			return c, err
+		case before != after:
+			missing := args[0]
+			if before {
+				missing = args[1]
+			}
+			return c, usage("%s: no such file or folder (to look at single units, say what to compare with: --base REV)", missing)
+		}
+	}
+	if sides.base == "" && sides.head == "" && pullRequest(e) {
+		if parents, err := source.Parents(ctx, e.dir, "HEAD", o); err == nil && len(parents) > 1 {
+			sides.base, sides.head = parents[0], "HEAD"
+		}
+	}
+	if c.src, err = source.Git(ctx, e.dir, sides.base, sides.head, o); err != nil {
+		if errors.Is(err, source.ErrNotRepository) {
+			err = fmt.Errorf("%w: prdiff diff BEFORE AFTER compares two folders without one", err)
+		}
+		return c, err
+	}
+	head, err := c.src.Head(ctx)
+	if err != nil {
+		return c, errors.Join(err, c.src.Close())
+	}
+	for _, a := range args {
+		name, err := head.Name(a)
+		if err != nil {
+			return c, errors.Join(err, c.src.Close())
+		}
+		c.paths = append(c.paths, name)
+	}
+	return c, nil
+}
+
+// pullRequest says whether this is the run of a pull request in GitHub Actions,
+// which checks out the merge of the pull request into its base.
+func pullRequest(e env) bool {
+	return e.getenv("GITHUB_ACTIONS") == "true" && e.getenv("GITHUB_EVENT_NAME") == "pull_request"
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/prdiff/prdiff/internal/diff"
+	"github.com/prdiff/prdiff/internal/object"
+	"github.com/prdiff/prdiff/internal/report"
+	"github.com/prdiff/prdiff/internal/rule"
+	"github.com/prdiff/prdiff/render"
+)
+
+// comparePieces compares what a unit rendered to before and after, part by part.
+func comparePieces(u render.Unit, before, after *render.Output) result {
+	// What a broken file holds is not known, so what it held on the other side
+	// is not compared: it would look deleted.
+	broken := map[string]bool{}
+	for _, p := range slices.Concat(before.Problems, after.Problems) {
+		broken[p.Path] = true
+	}
+	failure := problemText(before.Problems, after.Problems)
+	var r result
+	for _, p := range pairParts(u.Name(), before.Parts, after.Parts) {
+		b, a := newSet(p.name, p.before, broken), newSet(p.name, p.after, broken)
+		shown := report.Unit{
+			Name: p.name, Renderer: u.Renderer, Status: report.Rendered,
+			Before: b.Len(), After: a.Len(),
+			Notes: notes(after.Notes, before.Notes, a.Duplicates()),
+		}
+		if failure != "" {
+			shown.Status, shown.Error = report.Failed, failure
+		}
+		r.units = append(r.units, shown)
+		if changes := diff.Compare(b, a, diff.Options{}); len(changes) > 0 {
+			r.parts = append(r.parts, &rule.Unit{Name: p.name, Before: b, After: a, Changes: changes})
+		}
+	}
+	return r
+}
+
+func newSet(unit string, objects []*object.Object, broken map[string]bool) *object.Set {
+	kept := make([]*object.Object, 0, len(objects))
+	for _, o := range objects {
+		if broken[o.Origin.Path] {
+			continue
+		}
+		if o.Ref.Unit != unit {
+			o = o.WithUnit(unit)
+		}
+		kept = append(kept, o)
+	}
+	return object.NewSet(kept)
+}
+
+// problemText joins the problems of both sides, those of the side after first,
+// and those of the side before only where they are others.
+func problemText(before, after []render.Problem) string {
+	var lines []string
+	said := map[string]bool{}
+	for _, p := range after {
+		lines = append(lines, p.Error())
+		said[p.Error()] = true
+	}
+	for _, p := range before {
+		if !said[p.Error()] {
+			lines = append(lines, "before the change: "+p.Error())
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func notes(after, before []string, twice []*object.Object) []string {
+	out := slices.Clone(after)
+	for _, n := range before {
+		if !slices.Contains(out, n) {
+			out = append(out, "before the change: "+n)
+		}
+	}
+	for _, o := range twice {
+		n := fmt.Sprintf("%s is there more than once: the last one counts, not that of %s", o.Ref, o.Origin)
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// A part is a share of a unit on both sides.
+type part struct {
+	name          string
+	before, after []*object.Object
+}
+
+// pairParts matches the parts of both sides by name. Where one side has a single
+// part, which bears the unit's name, and the other has several, the single one
+// goes with the one that it shares most objects with: a second inline environment
+// in a file must not make the first look deleted and created.
+func pairParts(unit string, before, after []render.Part) []part {
+	var out []part
+	at := map[string]int{}
+	add := func(name string) *part {
+		i, ok := at[name]
+		if !ok {
+			i = len(out)
+			at[name] = i
+			out = append(out, part{name: name})
+		}
+		return &out[i]
+	}
+	renamed := func(one, many []render.Part) string {
+		if len(one) != 1 || len(many) < 2 {
+			return ""
+		}
+		refs := map[object.Ref]bool{}
+		for _, o := range one[0].Objects {
+			refs[unitless(o.Ref)] = true
+		}
+		best, most := one[0].Name, 0
+		for _, m := range many {
+			if m.Name == one[0].Name {
+				return ""
+			}
+			n := 0
+			for _, o := range m.Objects {
+				if refs[unitless(o.Ref)] {
+					n++
+				}
+			}
+			if n > most {
+				best, most = m.Name, n
+			}
+		}
+		return best
+	}
+	nameBefore, nameAfter := renamed(before, after), renamed(after, before)
+	for _, p := range before {
+		name := p.Name
+		if nameBefore != "" {
+			name = nameBefore
+		}
+		add(name).before = p.Objects
+	}
+	for _, p := range after {
+		name := p.Name
+		if nameAfter != "" {
+			name = nameAfter
+		}
+		add(name).after = p.Objects
+	}
+	if len(out) == 0 {
+		out = append(out, part{name: unit})
+	}
+	slices.SortFunc(out, func(a, b part) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+func unitless(r object.Ref) object.Ref {
+	r.Unit = ""
+	return r
+}

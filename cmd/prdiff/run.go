@@ -1,0 +1,438 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prdiff/prdiff/internal/config"
+	"github.com/prdiff/prdiff/internal/incident"
+	"github.com/prdiff/prdiff/internal/object"
+	"github.com/prdiff/prdiff/internal/report"
+	"github.com/prdiff/prdiff/internal/rule"
+	"github.com/prdiff/prdiff/internal/source"
+	"github.com/prdiff/prdiff/render"
+	"github.com/prdiff/prdiff/rules"
+)
+
+// An env is all that the program takes from the process it runs in.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	dir            string // what relative paths are relative to
+	now            func() time.Time
+}
+
+// path gives a path that the user wrote as one that can be opened.
+func (e env) path(p string) string {
+	if filepath.IsAbs(p) || e.dir == "." {
+		return p
+	}
+	return filepath.Join(e.dir, p)
+}
+
+// The exit codes.
+const (
+	exitClean  = 0 // nothing at or above --fail-on
+	exitFound  = 1 // something is
+	exitFailed = 2 // prdiff could not do its work, wholly or in part, or was asked wrongly
+)
+
+// errFound makes run end with exitFound, errIncomplete with exitFailed: what
+// there is to say was said in the report.
+var (
+	errFound      = errors.New("something at or above --fail-on")
+	errIncomplete = errors.New("not everything could be looked at")
+)
+
+// run is the whole program: it gives the exit code.
+func run(ctx context.Context, e env, args []string) int {
+	if e.getenv("GITHUB_ACTIONS") == "true" {
+		e.stderr = &logFilter{w: e.stderr}
+	}
+	cmd := rootCommand(e)
+	cmd.SetArgs(args)
+	cmd.SetIn(e.stdin)
+	cmd.SetOut(e.stdout)
+	cmd.SetErr(e.stderr)
+	switch err := cmd.ExecuteContext(ctx); {
+	case err == nil:
+		return exitClean
+	case errors.Is(err, errIncomplete):
+		return exitFailed
+	case errors.Is(err, errFound):
+		return exitFound
+	default:
+		for _, line := range strings.Split(err.Error(), "\n") {
+			fmt.Fprintf(e.stderr, "prdiff: %s\n", printable(line))
+		}
+		return exitFailed
+	}
+}
+
+// A comparison is what one run of diff is about.
+type comparison struct {
+	src     source.Source
+	revs    [2]string // what the user called the sides, "" for what the trees are called
+	scope   config.Scope
+	paths   []string // names in the trees: only units there are looked at
+	shard   shard    // which of them this run is for
+	jobs    int
+	timeout time.Duration // for one side of one unit
+	now     func() time.Time
+	tell    func(done, total int) // progress
+}
+
+// compare is the pipeline: find the units of both sides, render those whose
+// inputs differ, compare what they render to, ask every rule, and tell it all.
+func compare(ctx context.Context, c comparison) (*report.Report, error) {
+	base, head, err := c.sides(ctx)
+	if err != nil {
+		return nil, err
+	}
+	units, rep, err := c.find(ctx, base, head)
+	if err != nil {
+		return nil, err
+	}
+	results := c.renderAll(ctx, base, head, c.shard.take(units))
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	rep.Base, rep.Head = sideOf(base.tree), sideOf(head.tree)
+	rep.Version = version()
+	conclude(rep, results)
+	return rep, nil
+}
+
+func sideOf(t *source.Tree) report.Side { return report.Side{Rev: t.Rev, SHA: t.SHA} }
+
+// sides opens both trees and sets their renderers up.
+func (c *comparison) sides(ctx context.Context) (base, head side, err error) {
+	if base.tree, err = c.src.Base(ctx); err != nil {
+		return base, head, err
+	}
+	if head.tree, err = c.src.Head(ctx); err != nil {
+		return base, head, err
+	}
+	if c.revs != [2]string{} {
+		base.tree.Rev, head.tree.Rev = c.revs[0], c.revs[1]
+	}
+	if c.scope.Forced == nil {
+		if c.scope.Head, err = readConfig(head.tree); err != nil {
+			return base, head, err
+		}
+		// A mistake on the base side is one that the head side may mend: what it
+		// would have silenced is looked at.
+		if c.scope.Base, err = readConfig(base.tree); err != nil {
+			c.scope.Base = nil
+		}
+	}
+	base.config, head.config = c.scope.Before(), c.scope.After()
+	if base.renderers, err = renderers(base.tree, base.config, c.scope.Uses, nil); err != nil {
+		return base, head, err
+	}
+	head.renderers, err = renderers(head.tree, head.config, c.scope.Uses, nil)
+	return base, head, err
+}
+
+// A pairing is one unit as it is found on the sides.
+type pairing struct {
+	unit          render.Unit
+	before, after bool // whether the side has it
+	same          bool // its inputs are the same on both sides
+}
+
+// find gives the units of both sides that the run is for, in order, and a report
+// that holds what was left out.
+func (c *comparison) find(ctx context.Context, base, head side) ([]pairing, *report.Report, error) {
+	rep := &report.Report{}
+	seen := map[render.Unit]*pairing{}
+	skipped := map[render.Skipped]bool{}
+	for _, s := range []struct {
+		side
+		mark func(*pairing)
+	}{{base, func(p *pairing) { p.before = true }}, {head, func(p *pairing) { p.after = true }}} {
+		found := findUnits(s.tree, s.renderers)
+		for _, u := range found.units {
+			if !c.looks(u) {
+				continue
+			}
+			if seen[u] == nil {
+				seen[u] = &pairing{unit: u}
+			}
+			s.mark(seen[u])
+		}
+		for _, sk := range found.skipped {
+			if c.looks(render.Unit{Path: sk.Path}) {
+				skipped[sk] = true
+			}
+		}
+		for _, u := range found.failed {
+			if !slices.ContainsFunc(rep.Units, func(have report.Unit) bool { return have.Renderer == u.Renderer && have.Error == u.Error }) {
+				rep.Units = append(rep.Units, u)
+			}
+		}
+	}
+	for sk := range skipped {
+		rep.Units = append(rep.Units, report.Unit{Name: sk.Path, Status: report.Skipped, Error: sk.Reason})
+	}
+	var units []pairing
+	for _, p := range seen {
+		units = append(units, *p)
+	}
+	slices.SortFunc(units, func(a, b pairing) int { return compareUnits(a.unit, b.unit) })
+	if len(c.paths) > 0 && len(units) == 0 {
+		return nil, nil, noUnit(c.paths)
+	}
+	if c.scope.Pending() {
+		rep.Units = append(rep.Units, report.Unit{Name: config.File, Status: report.Unchanged, Notes: []string{
+			"what it newly leaves out is still looked at here, and left out once it is merged (--config " + config.File + " leaves it out now)"}})
+	}
+	if !c.shard.first() {
+		rep.Units = nil // said by the first part
+	}
+	return units, rep, c.markSame(ctx, base, head, units)
+}
+
+// markSame finds the units that need no rendering.
+func (c *comparison) markSame(ctx context.Context, base, head side, units []pairing) error {
+	changed, err := c.src.Changed(ctx)
+	if err != nil {
+		return err
+	}
+	set := newPathSet(changed)
+	c.each(len(units), func(i int) {
+		if p := &units[i]; p.before && p.after {
+			p.same = sameInputs(base, head, p.unit, set)
+		}
+	})
+	return nil
+}
+
+// each calls f for every index below n, a few at a time.
+func (c *comparison) each(n int, f func(i int)) {
+	slots := make(chan struct{}, max(1, c.jobs))
+	var group sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	group.Wait()
+}
+
+func (c *comparison) looks(u render.Unit) bool { return c.scope.Looks(u.Path) && named(c.paths, u) }
+
+func compareUnits(a, b render.Unit) int {
+	return cmp.Or(strings.Compare(a.Name(), b.Name()), strings.Compare(a.Renderer, b.Renderer))
+}
+
+// A result is what became of one unit: the parts that it renders to, compared.
+type result struct {
+	units []report.Unit
+	parts []*rule.Unit // those with changes
+}
+
+// renderAll renders the units that may differ, a few at a time, and compares them.
+func (c *comparison) renderAll(ctx context.Context, base, head side, units []pairing) []result {
+	results := make([]result, len(units))
+	var done atomic.Int64
+	c.each(len(units), func(i int) {
+		results[i] = c.renderUnit(ctx, base, head, units[i])
+		c.tell(int(done.Add(1)), len(units))
+	})
+	return results
+}
+
+// renderUnit renders both sides of one unit and compares them.
+func (c *comparison) renderUnit(ctx context.Context, base, head side, p pairing) result {
+	start := c.now()
+	shown := report.Unit{Name: p.unit.Name(), Renderer: p.unit.Renderer}
+	if p.same {
+		shown.Status = report.Unchanged
+		return result{units: []report.Unit{shown}}
+	}
+	before, after := &render.Output{}, &render.Output{}
+	var errBefore, errAfter error
+	var group sync.WaitGroup
+	if p.before {
+		group.Go(func() { before, errBefore = c.renderSide(ctx, base, p.unit) })
+	}
+	if p.after {
+		group.Go(func() { after, errAfter = c.renderSide(ctx, head, p.unit) })
+	}
+	group.Wait()
+	if reason := skipReason(p, errBefore, errAfter); reason != "" {
+		shown.Status, shown.Error = report.Skipped, reason
+		return result{units: []report.Unit{shown}}
+	}
+	if errBefore != nil || errAfter != nil {
+		shown.Status = report.Failed
+		shown.Error = sideErrors(errBefore, errAfter)
+		shown.Ms = c.now().Sub(start).Milliseconds()
+		return result{units: []report.Unit{shown}}
+	}
+	r := comparePieces(p.unit, before, after)
+	for i := range r.units {
+		r.units[i].Ms = c.now().Sub(start).Milliseconds()
+	}
+	return r
+}
+
+// skipReason says why a unit cannot be rendered here, when that is so on every
+// side that has it and no mistake of the repository; "" otherwise.
+func skipReason(p pairing, before, after error) string {
+	var b, a *render.SkipError
+	skippedBefore, skippedAfter := errors.As(before, &b), errors.As(after, &a)
+	switch {
+	case skippedAfter && (skippedBefore || !p.before):
+		return a.Reason
+	case skippedBefore && !p.after:
+		return b.Reason
+	}
+	return ""
+}
+
+// sideErrors says what went wrong, and on which side when that is not both.
+func sideErrors(before, after error) string {
+	switch {
+	case before == nil:
+		return after.Error()
+	case after == nil:
+		return "before the change: " + before.Error()
+	case before.Error() == after.Error():
+		return after.Error()
+	}
+	return after.Error() + "\nbefore the change: " + before.Error()
+}
+
+// renderSide renders a unit on one side within its time.
+func (c *comparison) renderSide(ctx context.Context, s side, u render.Unit) (*render.Output, error) {
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("not rendered within %s (--timeout)", c.timeout))
+		defer cancel()
+	}
+	out, err := s.render(ctx, u)
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return out, err
+}
+
+// conclude asks the rules and fills the report in.
+func conclude(rep *report.Report, results []result) {
+	var parts []*rule.Unit
+	for _, r := range results {
+		rep.Units = append(rep.Units, r.units...)
+		parts = append(parts, r.parts...)
+	}
+	slices.SortStableFunc(rep.Units, func(a, b report.Unit) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Renderer, b.Renderer))
+	})
+	slices.SortFunc(parts, func(a, b *rule.Unit) int { return strings.Compare(a.Name, b.Name) })
+	byName := map[string]*rule.Unit{}
+	for _, p := range parts {
+		byName[p.Name] = p
+		for _, ch := range p.Changes {
+			rep.Changes = append(rep.Changes, report.NewChange(ch))
+		}
+	}
+	slices.SortStableFunc(rep.Changes, func(a, b report.Change) int { return a.Ref.Compare(b.Ref) })
+	report.Group(rep.Changes)
+	rep.Hidden = hidden(rep.Changes)
+
+	library := incident.Embedded()
+	cited := map[string]bool{}
+	for _, f := range rule.Fold(rule.Run(rules.All, parts)) {
+		rank(library, &f)
+		for _, id := range f.Incidents {
+			cited[id] = true
+		}
+		rep.Findings = append(rep.Findings, shownFinding(f, byName[f.Unit]))
+	}
+	for _, i := range library.All() {
+		if cited[i.ID] {
+			rep.Incidents = append(rep.Incidents, i)
+		}
+	}
+}
+
+// rank replaces the incidents that a rule cites by those that are closest to
+// this finding.
+func rank(library *incident.Library, f *rule.Finding) {
+	text := strings.Join([]string{f.Message, f.Consequence}, " ")
+	matches := library.Rank(incident.Query{
+		Rule: f.Rule, Cited: f.Incidents, Kind: f.Ref.GroupKind(), Path: string(f.Path), Text: text,
+		Software: library.SoftwareIn(f.Ref.Name, text),
+	})
+	f.Incidents = nil
+	for _, m := range matches {
+		f.Incidents = append(f.Incidents, m.ID)
+	}
+}
+
+// shownFinding adds to a finding the API versions of the objects that it names.
+func shownFinding(f rule.Finding, u *rule.Unit) report.Finding {
+	versionOf := func(ref object.Ref) string {
+		if u == nil {
+			return ""
+		}
+		for _, set := range []*object.Set{u.After, u.Before} {
+			if o := set.Get(ref); o != nil {
+				return o.APIVersion()
+			}
+		}
+		return ""
+	}
+	out := report.Finding{Finding: f, APIVersion: versionOf(f.Ref)}
+	for _, ref := range f.Related {
+		out.RelatedVersions = append(out.RelatedVersions, versionOf(ref))
+	}
+	return out
+}
+
+// hidden counts what each noise filter takes out.
+func hidden(changes []report.Change) []report.Hidden {
+	counts := map[string]*report.Hidden{}
+	for _, c := range changes {
+		here := map[string]bool{}
+		for _, f := range c.Fields {
+			if f.Hidden == "" {
+				continue
+			}
+			if counts[f.Hidden] == nil {
+				counts[f.Hidden] = &report.Hidden{Filter: f.Hidden}
+			}
+			counts[f.Hidden].Fields++
+			if !here[f.Hidden] {
+				here[f.Hidden] = true
+				counts[f.Hidden].Objects++
+			}
+		}
+	}
+	var out []report.Hidden
+	for _, h := range counts {
+		out = append(out, *h)
+	}
+	slices.SortFunc(out, func(a, b report.Hidden) int { return strings.Compare(a.Filter, b.Filter) })
+	return out
+}
+
+// exists says whether the user named something that is there.
+func (e env) exists(p string) bool {
+	_, err := os.Stat(e.path(p))
+	return err == nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/prdiff/prdiff/internal/config"
+	"github.com/prdiff/prdiff/internal/report"
+	"github.com/prdiff/prdiff/internal/source"
+	"github.com/prdiff/prdiff/render"
+)
+
+// A side is one of the two states, with the renderers that its configuration asks for.
+type side struct {
+	tree      *source.Tree
+	config    *config.Config
+	renderers []render.Renderer
+}
+
+// openSide opens one state for the commands that look at just one.
+func openSide(ctx context.Context, e env, rev string, work workFlags, tk *tkFlags) (side, error) {
+	forced, err := work.forced(e)
+	if err != nil {
+		return side{}, err
+	}
+	t, err := source.Open(ctx, e.dir, rev, source.Options{Getenv: e.getenv})
+	if err != nil {
+		return side{}, err
+	}
+	s := side{tree: t, config: forced}
+	if forced == nil {
+		if s.config, err = readConfig(t); err != nil {
+			return s, err
+		}
+	}
+	s.renderers, err = renderers(t, s.config, s.config.Uses, tk)
+	return s, err
+}
+
+// readConfig reads the configuration of a tree, nil when it has none.
+func readConfig(t *source.Tree) (*config.Config, error) {
+	if !t.Exists(config.File) {
+		return nil, nil
+	}
+	data, err := t.ReadFile(config.File)
+	if err != nil {
+		return nil, err
+	}
+	return config.Parse(config.File, data, rendererNames)
+}
+
+// find gives the units of one side at or below the paths that the user wrote.
+func (s side) find(args []string) ([]render.Unit, *report.Report, error) {
+	var paths []string
+	for _, a := range args {
+		name, err := s.tree.Name(a)
+		if err != nil {
+			return nil, nil, err
+		}
+		paths = append(paths, name)
+	}
+	found := findUnits(s.tree, s.renderers)
+	rep := &report.Report{Units: found.failed}
+	var units []render.Unit
+	for _, u := range found.units {
+		if s.config.Looks(u.Path) && named(paths, u) {
+			units = append(units, u)
+		}
+	}
+	for _, sk := range found.skipped {
+		if s.config.Looks(sk.Path) && named(paths, render.Unit{Path: sk.Path}) {
+			rep.Units = append(rep.Units, report.Unit{Name: sk.Path, Status: report.Skipped, Error: sk.Reason})
+		}
+	}
+	if len(paths) > 0 && len(units) == 0 {
+		return nil, nil, noUnit(paths)
+	}
+	return units, rep, nil
+}
+
+func noUnit(paths []string) error {
+	return fmt.Errorf("no unit at or below %s: prdiff units lists them", strings.Join(paths, ", "))
+}
+
+// named says whether a unit is at or below one of the paths, is called so, or is
+// the one that a path lies in. No paths name every unit.
+func named(paths []string, u render.Unit) bool {
+	return len(paths) == 0 || slices.ContainsFunc(paths, func(p string) bool {
+		return p == "." || p == u.Path || p == u.Name() || strings.HasPrefix(u.Path, p+"/") || strings.HasPrefix(p, u.Path+"/")
+	})
+}
+
+// renderer gives the renderer of that name, nil when it is switched off.
+func (s side) renderer(name string) render.Renderer {
+	for _, r := range s.renderers {
+		if r.Name() == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// render renders a unit.
+func (s side) render(ctx context.Context, u render.Unit) (*render.Output, error) {
+	r := s.renderer(u.Renderer)
+	if r == nil {
+		return nil, fmt.Errorf("%s: the renderer %s is switched off", u.Path, u.Renderer)
+	}
+	return r.Render(ctx, s.tree, u)
+}
