@@ -106,7 +106,7 @@ func newObject(unit string, origin Origin, root map[string]any) (*Object, error)
 		name = generate + "*"
 	}
 	if name == "" {
-		return nil, fmt.Errorf("%s %s: %w", apiVersion, kind, ErrNoName)
+		return nil, &NoNameError{apiVersion, kind}
 	}
 	namespace, _ := meta["namespace"].(string)
 	o := &Object{

@@ -33,6 +33,16 @@ var (
 	ErrNotText = errors.New("not text")
 )
 
+// A NoNameError is ErrNoName for one document.
+type NoNameError struct{ APIVersion, Kind string }
+
+func (e *NoNameError) Error() string {
+	return fmt.Sprintf("%s %s has no metadata.name", e.APIVersion, e.Kind)
+}
+
+// Is makes it ErrNoName.
+func (e *NoNameError) Is(target error) bool { return target == ErrNoName }
+
 // A ParseError says where and why a document, or a part of one, could not be
 // read. Its text never quotes a value of the document.
 type ParseError struct {

@@ -1,0 +1,277 @@
+package plain
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/prdiff/prdiff/internal/source"
+	"github.com/prdiff/prdiff/render"
+)
+
+// kustomizationNames are the file names that make a folder an overlay
+// (https://kubectl.docs.kubernetes.io/references/kustomize/glossary/#kustomization).
+var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+
+// A scan sorts the files of a tree.
+type scan struct {
+	r        *Renderer
+	t        *source.Tree
+	all      []string
+	dirs     map[string]bool   // every folder
+	charts   map[string]bool   // folders with a Chart.yaml
+	overlays map[string]string // folders with a kustomization, by its file
+
+	plain   map[string][]string        // folders with manifests, and those
+	example map[string][]string        // the same for examples by name
+	skipped map[render.Skipped]bool    // single files and folders
+	settled map[string]map[string]bool // reason to topmost folder: no need to look further
+}
+
+func newScan(r *Renderer, t *source.Tree) (*scan, error) {
+	all, err := t.Files(".")
+	if err != nil {
+		return nil, err
+	}
+	s := &scan{
+		r: r, t: t, all: all,
+		dirs: map[string]bool{}, charts: map[string]bool{}, overlays: map[string]string{},
+		plain: map[string][]string{}, example: map[string][]string{}, skipped: map[render.Skipped]bool{}, settled: map[string]map[string]bool{},
+	}
+	s.index()
+	for _, name := range all {
+		if base := path.Base(name); hasManifestName(base) && !r.claims.has(name) && !slices.Contains(kustomizationNames, base) {
+			s.file(name)
+		}
+	}
+	// A repository of nothing but examples has them for its product; test data
+	// is never one.
+	if len(s.plain) == 0 && len(r.claims.names) == 0 {
+		s.plain = s.example
+		for skip := range s.skipped {
+			if skip.Reason == "example" {
+				delete(s.skipped, skip)
+			}
+		}
+	}
+	return s, nil
+}
+
+func (s *scan) index() {
+	for _, name := range s.all {
+		for dir := path.Dir(name); !s.dirs[dir]; dir = path.Dir(dir) {
+			s.dirs[dir] = true
+		}
+		base := path.Base(name)
+		switch {
+		case base == "Chart.yaml":
+			s.charts[path.Dir(name)] = true
+		case slices.Contains(kustomizationNames, base) && !s.isFlux(name):
+			s.overlays[path.Dir(name)] = base
+		}
+	}
+	for _, name := range s.all {
+		if base := path.Base(name); slices.Contains(kustomizationNames, base) && s.overlays[path.Dir(name)] == "" && !s.r.claims.has(name) {
+			s.file(name) // a Flux object with an unlucky name
+		}
+	}
+}
+
+// isFlux says whether a file called kustomization.yaml is an object of Flux.
+func (s *scan) isFlux(name string) bool {
+	data, err := s.t.ReadFile(name)
+	return err == nil && bytes.Contains(data, []byte("kustomize.toolkit.fluxcd.io/"))
+}
+
+// file sorts one file that has the name of a manifest and that nobody claims.
+func (s *scan) file(name string) {
+	dir := path.Dir(name)
+	if at, reason := s.outside(dir); reason != "" {
+		s.leave(name, at, reason)
+		return
+	}
+	if isTemplateName(path.Base(name)) {
+		if v, _ := s.look(name); v.verdict != foreign {
+			s.skip(name, "another tool's template")
+		}
+		return
+	}
+	v, data := s.look(name)
+	switch {
+	case v.verdict == foreign:
+		return
+	case v.verdict == leftOut:
+		s.skip(name, v.reason)
+	case s.overlays[dir] != "" && s.r.claims.has(path.Join(dir, s.overlays[dir])):
+		s.skip(name, "not listed by "+s.overlays[dir])
+	case s.overlays[dir] != "":
+		s.skip(name, "belongs to "+s.overlays[dir]+", which is not rendered")
+	case linksInside(s.t, name):
+	default:
+		if origin := s.generatedFrom(name, data); origin != "" {
+			s.skip(name, "generated from "+origin)
+			return
+		}
+		s.plain[dir] = append(s.plain[dir], name)
+	}
+}
+
+// outside says why nothing in a folder is plain, and the topmost folder for which
+// that holds; "" when it may be.
+func (s *scan) outside(dir string) (at, reason string) {
+	for up := dir; ; up = path.Dir(up) {
+		if s.charts[up] {
+			return up, "helm chart, not rendered"
+		}
+		if up == "." {
+			break
+		}
+	}
+	if render.Vendored(dir) {
+		return topmost(dir, render.Vendored), "vendored"
+	}
+	if s.r.opts.Include != nil && s.r.opts.Include(dir) {
+		return "", ""
+	}
+	notDeployed := func(dir string) string {
+		return render.NotDeployedAmong(dir, func(d string) bool { return s.dirs[d] })
+	}
+	if reason := notDeployed(dir); reason != "" {
+		return topmost(dir, func(d string) bool { return notDeployed(d) == reason }), reason
+	}
+	switch path.Base(dir) {
+	case "templates":
+		return dir, "another tool's template"
+	case "patches":
+		return dir, "patches that no kustomization lists"
+	}
+	return "", ""
+}
+
+// topmost gives the folder nearest to the root, at or above dir, for which holds is true.
+func topmost(dir string, holds func(string) bool) string {
+	for up := path.Dir(dir); up != "." && holds(up); up = path.Dir(dir) {
+		dir = up
+	}
+	return dir
+}
+
+// leave notes a folder that is left out, once there is a manifest in it. Of test
+// data and vendored trees there can be thousands of files: one is enough.
+func (s *scan) leave(name, at, reason string) {
+	if s.settled[reason][at] && reason != "example" {
+		return
+	}
+	if v, _ := s.look(name); v.verdict != manifest {
+		return
+	}
+	if s.settled[reason] == nil {
+		s.settled[reason] = map[string]bool{}
+	}
+	s.settled[reason][at] = true
+	s.skip(at, reason)
+	if reason == "example" {
+		s.example[path.Dir(name)] = append(s.example[path.Dir(name)], name)
+	}
+}
+
+func (s *scan) skip(name, reason string) {
+	s.skipped[render.Skipped{Path: name, Reason: reason}] = true
+}
+
+// look reads a file and judges it. One that cannot be read is left out, with the reason.
+func (s *scan) look(name string) (sight, []byte) {
+	data, err := s.t.ReadFile(name)
+	if err != nil {
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return sight{leftOut, err.Error()}, nil
+	}
+	return look(name, data), data
+}
+
+// outputFolders are names of folders for what a program writes.
+func isOutputFolder(base string) bool {
+	switch base {
+	case "gen", "generated", "rendered", "dist", "build", "out", "bundle":
+		return true
+	}
+	return strings.HasSuffix(base, "-compiled")
+}
+
+// generatedFrom says what a manifest is committed output of, "" when it is a
+// source or when nothing that is rendered here could have made it: then the output
+// is the best there is.
+func (s *scan) generatedFrom(name string, data []byte) string {
+	dir := path.Dir(name)
+	for up := dir; up != "."; up = path.Dir(up) {
+		if isOutputFolder(path.Base(up)) {
+			return s.sourceAround(path.Dir(up))
+		}
+	}
+	if saysGenerated(data) {
+		return s.sourceAround(dir)
+	}
+	return ""
+}
+
+// sourceAround gives something that another renderer reads in a folder or in one
+// above it, the root only when it is the folder itself.
+func (s *scan) sourceAround(dir string) string {
+	for up := dir; ; up = path.Dir(up) {
+		if claim := s.r.claims.dirs[up]; claim != "" && (up != "." || dir == ".") {
+			return claim
+		}
+		if up == "." {
+			return ""
+		}
+	}
+}
+
+// saysGenerated says whether the head of a file says that a program wrote it. The
+// bare word "generated" also stands in ordinary comments.
+func saysGenerated(data []byte) bool {
+	head := data[:min(len(data), 2048)]
+	for len(head) > 0 {
+		line, rest, _ := bytes.Cut(head, []byte("\n"))
+		head = rest
+		line = bytes.TrimSpace(line)
+		switch {
+		case len(line) == 0 || bytes.Equal(line, []byte("---")):
+			continue
+		case line[0] != '#':
+			return false
+		}
+		upper := bytes.ToUpper(line)
+		if bytes.HasPrefix(line, []byte("# Source: ")) || bytes.Contains(upper, []byte("DO NOT EDIT")) || bytes.Contains(upper, []byte("AUTO-GENERATED")) || bytes.Contains(upper, []byte("AUTOGENERATED")) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scan) folders() []string {
+	var out []string
+	for dir := range s.plain {
+		out = append(out, dir)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (s *scan) reasons() []render.Skipped {
+	var out []render.Skipped
+	for skip := range s.skipped {
+		out = append(out, skip)
+	}
+	slices.SortFunc(out, func(a, b render.Skipped) int {
+		return strings.Compare(fmt.Sprint(a.Path, "\x00", a.Reason), fmt.Sprint(b.Path, "\x00", b.Reason))
+	})
+	return out
+}
