@@ -62,11 +62,11 @@ func (r *Renderer) Find(t *source.Tree) (render.Found, error) {
 	kinds := map[string]*kustomization{}
 	for _, dir := range dirs {
 		k, file, _, err := readKustomization(t, dir)
+		if err == nil && strings.HasPrefix(k.APIVersion, "kustomize.toolkit.fluxcd.io/") {
+			continue // a Flux object under an unlucky name: a plain manifest
+		}
 		if file != "" {
 			found.Claims = append(found.Claims, file)
-		}
-		if err == nil && strings.HasPrefix(k.APIVersion, "kustomize.toolkit.fluxcd.io/") {
-			continue // a Flux object under an unlucky name
 		}
 		kinds[dir] = k
 		if err != nil {
