@@ -1,17 +1,12 @@
 package jsonnet
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/source"
@@ -162,20 +157,11 @@ func readTexts(value any) (any, error) {
 	return value, nil
 }
 
+// readText gives the documents of a YAML text, without empty ones.
 func readText(text string) (any, error) {
-	docs := []any{}
-	decoder := yaml.NewDecoder(bytes.NewReader([]byte(text)))
-	for {
-		var doc any
-		err := decoder.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			return docs, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the text is not YAML: %w", err)
-		}
-		if doc != nil {
-			docs = append(docs, jsonTypes(doc))
-		}
+	docs, err := parseYAML(text)
+	if err != nil {
+		return nil, err
 	}
+	return slices.DeleteFunc(docs, func(doc any) bool { return doc == nil }), nil
 }

@@ -43,11 +43,13 @@ type KustomizeCall struct {
 	Path string // folder of the kustomization, relative to the tree's root; it exists
 }
 
-// A HelmFunc renders a chart to its manifests, in the order of Helm's output.
-type HelmFunc func(ctx context.Context, call HelmCall) ([]map[string]any, error)
+// A HelmFunc renders a chart to one text of YAML documents, as `helm template`
+// prints it.
+type HelmFunc func(ctx context.Context, call HelmCall) (string, error)
 
-// A KustomizeFunc builds a kustomization to its manifests.
-type KustomizeFunc func(ctx context.Context, call KustomizeCall) ([]map[string]any, error)
+// A KustomizeFunc builds a kustomization to one text of YAML documents, as
+// `kustomize build` prints it.
+type KustomizeFunc func(ctx context.Context, call KustomizeCall) (string, error)
 
 // placing is what both functions need to find their folder and to name results.
 type placing struct {
@@ -83,11 +85,15 @@ func (n *nativeCalls) helmTemplate(args []any) (any, error) {
 	if n.side.natives.Helm == nil {
 		return nil, fmt.Errorf("helmTemplate: chart %s: this run renders no Helm charts from jsonnet", call.Chart)
 	}
-	manifests, err := n.side.natives.Helm(n.ctx, call)
+	text, err := n.side.natives.Helm(n.ctx, call)
 	if err != nil {
 		return nil, fmt.Errorf("helmTemplate: chart %s: %w", call.Chart, err)
 	}
-	return named(manifests, call.NameFormat)
+	objects, err := named(text, call.NameFormat)
+	if err != nil {
+		return nil, fmt.Errorf("helmTemplate: chart %s: %w", call.Chart, err)
+	}
+	return objects, nil
 }
 
 func (n *nativeCalls) kustomizeBuild(args []any) (any, error) {
@@ -110,11 +116,15 @@ func (n *nativeCalls) kustomizeBuild(args []any) (any, error) {
 	if n.side.natives.Kustomize == nil {
 		return nil, fmt.Errorf("kustomizeBuild: %s: this run builds no kustomizations from jsonnet", call.Path)
 	}
-	manifests, err := n.side.natives.Kustomize(n.ctx, call)
+	text, err := n.side.natives.Kustomize(n.ctx, call)
 	if err != nil {
 		return nil, fmt.Errorf("kustomizeBuild: %s: %w", call.Path, err)
 	}
-	return named(manifests, opts.NameFormat)
+	objects, err := named(text, opts.NameFormat)
+	if err != nil {
+		return nil, fmt.Errorf("kustomizeBuild: %s: %w", call.Path, err)
+	}
+	return objects, nil
 }
 
 func options(from, into any) error {
@@ -153,8 +163,8 @@ func (s *Side) beside(calledFrom, name string) (string, error) {
 	return full, nil
 }
 
-// named turns manifests into an object keyed by a name made of each.
-func named(manifests []map[string]any, format string) (any, error) {
+// named turns the manifests of a text into an object keyed by a name made of each.
+func named(text, format string) (any, error) {
 	if format == "" {
 		format = defaultNameFormat
 	}
@@ -162,8 +172,19 @@ func named(manifests []map[string]any, format string) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parsing nameFormat: %w", err)
 	}
-	out := make(map[string]any, len(manifests))
-	for _, m := range manifests {
+	docs, err := parseYAML(text)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	for _, doc := range docs {
+		if doc == nil {
+			continue
+		}
+		m, ok := doc.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("the output holds %s where a manifest should be", article(typeName(doc)))
+		}
 		if faults := check(m); len(faults) > 0 {
 			return nil, &FaultyError{Faults: faults}
 		}
@@ -174,7 +195,7 @@ func named(manifests []map[string]any, format string) (any, error) {
 		if _, ok := out[key.String()]; ok {
 			return nil, fmt.Errorf("two resources share the name '%s'; adapt nameFormat '%s'", key.String(), format)
 		}
-		out[key.String()] = jsonTypes(m)
+		out[key.String()] = m
 	}
 	return out, nil
 }
@@ -183,29 +204,4 @@ func named(manifests []map[string]any, format string) (any, error) {
 // environment, network, clock and random numbers.
 func nameFuncs() template.FuncMap {
 	return sprig.HermeticTxtFuncMap()
-}
-
-// jsonTypes copies decoded YAML to the types that a jsonnet value can be made of.
-func jsonTypes(v any) any {
-	switch x := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(x))
-		for k, item := range x {
-			out[k] = jsonTypes(item)
-		}
-		return out
-	case []any:
-		out := make([]any, len(x))
-		for i, item := range x {
-			out[i] = jsonTypes(item)
-		}
-		return out
-	case int:
-		return float64(x)
-	case int64:
-		return float64(x)
-	case uint64:
-		return float64(x)
-	}
-	return v
 }

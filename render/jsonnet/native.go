@@ -122,7 +122,7 @@ func parseJSON(s string) (any, error) {
 
 // parseYAML gives one item for each document. Values take the way over JSON,
 // which turns times into text and refuses keys that are not text.
-func parseYAML(s string) (any, error) {
+func parseYAML(s string) ([]any, error) {
 	docs := []any{}
 	decoder := yaml.NewDecoder(strings.NewReader(s))
 	for {

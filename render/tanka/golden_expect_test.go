@@ -1,10 +1,8 @@
 package tanka
 
 const (
-	fileLayout   = "about the names of the files that tk export writes, which prdiff does not write"
-	twoCommands  = "about a second export into the same folder, which prdiff does not write"
-	needsHelm    = "needs a Helm renderer, which the caller gives to the Engine"
-	needsBuilder = "needs a Kustomize renderer, which the caller gives to the Engine"
+	fileLayout  = "about the names of the files that tk export writes, which prdiff does not write"
+	twoCommands = "about a second export into the same folder, which prdiff does not write"
 )
 
 // outOfScope are the cases that are not run, with the reason.
@@ -22,15 +20,6 @@ var outOfScope = map[string]string{
 	"18-importers/missing":                          "about a file given to tk tool importers that does not exist; prdiff's changes come from git",
 	"18-importers/count":                            "about tk tool importers-count",
 	"19-importstr-importbin-eval/show-without-flag": "about tk show without a terminal",
-	"20-helm-template/eval":                         needsHelm,
-	"20-helm-template/export":                       needsHelm,
-	"20-helm-template/clash":                        needsHelm,
-	"20-helm-template/bad-values":                   needsHelm,
-	"20-helm-template/separate-one":                 needsHelm,
-	"20-helm-template/separate-two":                 needsHelm,
-	"21-kustomize-build/eval":                       needsBuilder,
-	"21-kustomize-build/export":                     needsBuilder,
-	"21-kustomize-build/broken":                     needsBuilder,
 }
 
 // accepted are cases that tk refuses and prdiff renders on purpose.
@@ -112,6 +101,9 @@ var refused = map[string][]string{
 	"17-finding-environments/broken-export":                  {"environments/fine/main.jsonnet:1: a static environment is listed without being evaluated"},
 	"19-importstr-importbin-eval/eval-missing":               {"e/main.jsonnet: Field does not exist: nosuch"},
 	"19-importstr-importbin-eval/show-primitives-fail":       {`(at .list.[0]): missing attribute "apiVersion"`},
+	"20-helm-template/clash":                                 {"lib/tiny.libsonnet:1: helmTemplate: chart lib/charts/tiny: two resources share the name 'Pod'; adapt nameFormat '{{ .kind }}'", "called from environments/clash/main.jsonnet:1"},
+	"20-helm-template/bad-values":                            {"helmTemplate: third argument 'opts': option 'values' cannot be a string"},
+	"21-kustomize-build/broken":                              {"kustomizeBuild: environments/k/broken: ", "no-such.yaml"},
 	"22-spec-json-with-inline-objects/show":                  {"found a tanka Environment resource", "spec.json"},
 }
 

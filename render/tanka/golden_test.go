@@ -21,7 +21,9 @@ import (
 
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
+	"github.com/prdiff/prdiff/render/helm"
 	"github.com/prdiff/prdiff/render/jsonnet"
+	"github.com/prdiff/prdiff/render/kustomize"
 )
 
 // TestGolden runs every case of testdata/golden. A case is run, or named in
@@ -162,7 +164,7 @@ func (c *goldenCase) options() Options {
 }
 
 func (c *goldenCase) run(t *testing.T, id string) {
-	r := &Renderer{Engine: &jsonnet.Engine{}, Options: func(string) Options { return c.options() }}
+	r := &Renderer{Engine: &jsonnet.Engine{Natives: natives}, Options: func(string) Options { return c.options() }}
 	tree := source.NewTree("golden", os.DirFS(c.root))
 	var err error
 	switch c.verb {
@@ -218,6 +220,20 @@ func (c *goldenCase) run(t *testing.T, id string) {
 		t.Errorf("error %q shows a path of the machine or a stack", err)
 	}
 	t.Log(err)
+}
+
+// natives render charts and kustomizations in process, as the program does.
+var natives = jsonnet.Natives{
+	Helm: func(_ context.Context, call jsonnet.HelmCall) (string, error) {
+		text, _, err := helm.Text(call.Tree, call.Chart, helm.Release{
+			Name: call.Release, Namespace: call.Namespace, Values: call.Values, KubeVersion: call.KubeVersion,
+			APIVersions: call.APIVersions, IncludeCRDs: call.IncludeCRDs, SkipTests: call.SkipTests, NoHooks: call.NoHooks,
+		})
+		return text, err
+	},
+	Kustomize: func(_ context.Context, call jsonnet.KustomizeCall) (string, error) {
+		return kustomize.Text(call.Tree, call.Path)
+	},
 }
 
 // read gives a file of the expected folder, nothing when it is not there.
