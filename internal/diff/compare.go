@@ -2,6 +2,7 @@ package diff
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/prdiff/prdiff/internal/object"
 )
@@ -25,6 +26,7 @@ func Compare(before, after *object.Set, opts Options) []Change {
 	e.renaming = newRenaming(matches)
 	for _, m := range matches {
 		if c, changed := e.change(m); changed {
+			c.Effects = e.effectsOf(&c)
 			changes = append(changes, c)
 		}
 	}
@@ -38,10 +40,17 @@ type engine struct {
 	schemas       *customSchemas
 	filters       filters
 	renaming      renaming
+
+	workloadsBefore, workloadsAfter func() map[object.Ref]object.Workload
 }
 
 func newEngine(before, after *object.Set, opts Options) *engine {
-	e := &engine{before: before, after: after}
+	e := &engine{
+		before:          before,
+		after:           after,
+		workloadsBefore: sync.OnceValue(func() map[object.Ref]object.Workload { return workloadsByRef(before) }),
+		workloadsAfter:  sync.OnceValue(func() map[object.Ref]object.Workload { return workloadsByRef(after) }),
+	}
 	e.filters = newFilters(e, opts.Unfiltered)
 	e.schemas = newCustomSchemas(before, after, opts.Schemas)
 	return e

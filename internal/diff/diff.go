@@ -5,7 +5,11 @@
 // same order.
 package diff
 
-import "github.com/prdiff/prdiff/internal/object"
+import (
+	"slices"
+
+	"github.com/prdiff/prdiff/internal/object"
+)
 
 // An Action is what a merge would do to one object.
 type Action string
@@ -56,14 +60,16 @@ type Change struct {
 	Ref           object.Ref // the name after the merge; before it for Delete
 	RenamedFrom   object.Ref // for Rename only
 	Before, After *object.Object
-	Fields        []Field // in path order; empty for Create and Delete
+	Fields        []Field  // in path order; empty for Create and Delete
+	Effects       []Effect // what it does to what runs, the gravest first; may be empty
 
 	hashed bool // a Rename of which the names differ in a content hash only
 }
 
-// Visible says whether anything of c is left to see once noise is hidden.
+// Visible says whether anything of c is left to see once noise is hidden. That
+// noise makes pods restart is left to see.
 func (c Change) Visible() bool {
-	if len(c.Fields) == 0 {
+	if len(c.Fields) == 0 || slices.ContainsFunc(c.Effects, Effect.ends) {
 		return true
 	}
 	for _, f := range c.Fields {
