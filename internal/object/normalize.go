@@ -1,7 +1,6 @@
 package object
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -112,14 +111,4 @@ func (n *normalizer) normalize(raw any, depth int) (any, error) {
 		return n.normalize(f, depth)
 	}
 	return fmt.Sprint(raw), nil
-}
-
-func appendText(b []byte, s string) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		return nil, err
-	}
-	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...), nil
 }

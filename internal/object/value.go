@@ -1,8 +1,6 @@
 package object
 
 import (
-	"encoding/json"
-	"fmt"
 	"iter"
 	"maps"
 	"math"
@@ -250,64 +248,44 @@ func (v Value) String() string {
 	case *Masked:
 		return x.Shown
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v.raw)
-	}
-	return string(b)
+	return string(appendJSON(nil, v.raw))
 }
 
 // MarshalJSON writes v as JSON, keys in byte order, secrets masked, without
 // escaping of <, > and &.
-func (v Value) MarshalJSON() ([]byte, error) {
-	return appendJSON(nil, v.raw)
-}
+func (v Value) MarshalJSON() ([]byte, error) { return appendJSON(nil, v.raw), nil }
 
-func appendJSON(b []byte, raw any) ([]byte, error) {
+func appendJSON(b []byte, raw any) []byte {
 	switch x := raw.(type) {
-	case nil:
-		return append(b, "null"...), nil
 	case map[string]any:
 		b = append(b, '{')
 		for i, k := range slices.Sorted(maps.Keys(x)) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			var err error
-			if b, err = appendText(b, k); err != nil {
-				return nil, err
-			}
-			b = append(b, ':')
-			if b, err = appendJSON(b, x[k]); err != nil {
-				return nil, err
-			}
+			b = append(appendText(b, k), ':')
+			b = appendJSON(b, x[k])
 		}
-		return append(b, '}'), nil
+		return append(b, '}')
 	case []any:
 		b = append(b, '[')
 		for i, item := range x {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			var err error
-			if b, err = appendJSON(b, item); err != nil {
-				return nil, err
-			}
+			b = appendJSON(b, item)
 		}
-		return append(b, ']'), nil
+		return append(b, ']')
 	case string:
 		return appendText(b, x)
 	case *Masked:
 		return appendText(b, x.Shown)
 	case int64:
-		return strconv.AppendInt(b, x, 10), nil
+		return strconv.AppendInt(b, x, 10)
 	case bool:
-		return strconv.AppendBool(b, x), nil
+		return strconv.AppendBool(b, x)
 	case float64:
-		if math.IsInf(x, 0) || math.IsNaN(x) {
-			return appendText(b, strconv.FormatFloat(x, 'g', -1, 64))
-		}
-		return strconv.AppendFloat(b, x, 'g', -1, 64), nil
+		return strconv.AppendFloat(b, x, 'g', -1, 64)
 	}
-	return nil, fmt.Errorf("value of type %T", raw)
+	return append(b, "null"...)
 }
