@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
@@ -52,8 +53,27 @@ func checkImmutableFieldChanged(p *rule.Pass, c diff.Change) {
 		return
 	}
 	f := rule.Finding{Path: first.Path, Before: first.Before, After: first.After, Message: listed(reasons)}
+	if c.Ref.Kind == "Job" {
+		if remadeEachTime(c.After) {
+			return
+		}
+		// A Job that is done holds nothing up but its own next run.
+		f.Severity = rule.Note
+	}
 	f.Consequence, f.Related = remade(p, c)
 	p.Report(c, f)
+}
+
+// remadeEachTime says whether a tool deletes an object and makes it anew as a
+// matter of course: hooks, forced syncs, and Jobs that go some time after they are done.
+func remadeEachTime(o *object.Object) bool {
+	if o.Annotation("helm.sh/hook") != "" || o.Annotation("argocd.argoproj.io/hook") != "" {
+		return true
+	}
+	if options := o.Annotation("argocd.argoproj.io/sync-options"); strings.Contains(options, "Force=true") && strings.Contains(options, "Replace=true") {
+		return true
+	}
+	return strings.EqualFold(o.Annotation("kustomize.toolkit.fluxcd.io/force"), "enabled") || o.At("spec.ttlSecondsAfterFinished").Exists()
 }
 
 // remade says what goes when the object is deleted and created again.

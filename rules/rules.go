@@ -23,6 +23,9 @@ var All = []*rule.Rule{
 
 	ImmutableFieldChanged,
 	ResourcesRemoved,
+
+	AutoscalerCeilingRaised,
+	DNSCapacity,
 }
 
 // Fixtures holds the cases of each rule, testdata/RULE-ID/*.txtar, for showing
