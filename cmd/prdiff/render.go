@@ -153,8 +153,11 @@ Values of Secrets are masked, as they are everywhere.`,
 func (s side) print(ctx context.Context, e env, args []string, work workFlags, tk *tkFlags) error {
 	units, rep, err := s.find(args)
 	if len(args) == 1 && (err != nil || len(units) == 1 && units[0].Renderer == "tanka") {
-		if docs, showErr := s.show(ctx, args[0], tk); showErr == nil {
-			return e.page(ctx, func(w io.Writer) error { return printObjects(w, docs) })
+		if text, showErr := s.show(ctx, args[0], tk); showErr == nil {
+			return e.page(ctx, func(w io.Writer) error {
+				_, err := w.Write(text)
+				return err
+			})
 		} else if err == nil || s.tree.Exists(path.Clean(args[0])) {
 			return showErr
 		}
@@ -199,28 +202,66 @@ func (s side) print(ctx context.Context, e env, args []string, work workFlags, t
 	return tellLeftOut(e.stderr, rep)
 }
 
-// show renders one Tanka environment as tk show does.
-func (s side) show(ctx context.Context, arg string, tk *tkFlags) ([]*object.Object, error) {
+// show renders one Tanka environment and prints it as tk show does, but for the
+// values of secrets.
+func (s side) show(ctx context.Context, arg string, tk *tkFlags) ([]byte, error) {
 	name, err := s.tree.Name(arg)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range s.renderers {
-		t, ok := r.(*tanka.Renderer)
-		if !ok {
-			continue
-		}
-		manifests, err := t.Show(ctx, s.tree, name, tk.options(s.config, name))
-		if err != nil {
-			return nil, err
-		}
-		objects, problems := jsonnet.Objects(name, name, manifests)
-		if len(problems) > 0 {
-			return nil, problems[0]
-		}
-		return objects, nil
+	t, ok := s.renderer("tanka").(*tanka.Renderer)
+	if !ok {
+		return nil, fmt.Errorf("%s: the renderer tanka is switched off", arg)
 	}
-	return nil, fmt.Errorf("%s: the renderer tanka is switched off", arg)
+	manifests, err := t.Show(ctx, s.tree, name, tk.options(s.config, name))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range manifests {
+		o, err := object.New(name, object.Origin{Path: name}, clone(m.Data).(map[string]any))
+		if err != nil {
+			return nil, fmt.Errorf("at %s: %w", m.Path, err)
+		}
+		mask(m.Data, o.Root())
+	}
+	return tanka.Print(manifests)
+}
+
+// clone copies decoded data: object.New takes over what it is given.
+func clone(v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(x))
+		for k, item := range x {
+			m[k] = clone(item)
+		}
+		return m
+	case []any:
+		l := make([]any, len(x))
+		for i, item := range x {
+			l[i] = clone(item)
+		}
+		return l
+	}
+	return v
+}
+
+// mask replaces in decoded data what the object made of it takes for secret.
+func mask(raw any, v object.Value) any {
+	if v.Masked() != nil {
+		return v.Text()
+	}
+	switch x := raw.(type) {
+	case map[string]any:
+		for k, item := range x {
+			x[k] = mask(item, v.Field(k))
+		}
+	case []any:
+		for i, item := range x {
+			x[i] = mask(item, v.Item(i))
+		}
+	}
+	return raw
 }
 
 // printObjects prints objects as YAML documents.

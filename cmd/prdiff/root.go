@@ -17,6 +17,7 @@ says which of it has taken production down before.
 Without a command it compares the working tree with the point where the branch
 left the branch that it will be merged into.`
 	root.Example = `  prdiff                              what this branch and the uncommitted files change
+  prdiff demo                         three outages, replayed
   prdiff diff --base main             against another revision
   prdiff diff before/ after/          two folders, git or not
   prdiff render environments/prod     the manifests of one unit`
@@ -32,7 +33,7 @@ left the branch that it will be merged into.`
 	})
 	root.AddCommand(
 		diffCommand(e), renderCommand(e), unitsCommand(e), reportCommand(e),
-		rulesCommand(e), incidentsCommand(e), versionCommand(e),
+		rulesCommand(e), incidentsCommand(e), initCommand(e), demoCommand(e), versionCommand(e),
 	)
 	return root
 }

@@ -1,0 +1,1 @@
+(import 'logs.libsonnet') { _config+:: { distributors: 6, memberlist: true } }

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/prdiff/prdiff/internal/config"
+	"github.com/prdiff/prdiff/internal/source"
+)
+
+// workflowFile is where GitHub Actions looks for it.
+const workflowFile = ".github/workflows/prdiff.yml"
+
+const configText = `# What prdiff looks at, and how it renders. Every key may be left out.
+# A path without a slash matches at any depth, one with a slash from the root on;
+# * stops at slashes, ** does not; a folder stands for all below it.
+# In a pull request, what leaves something out counts once it is merged.
+
+paths:
+  include: []        # look only at these; empty means everything
+  exclude: []        # and not at these
+
+renderers: {}        # tanka: false switches one off; also jsonnet and plain
+
+jsonnet: []          # plain jsonnet files that render to objects:
+#  - path: dashboards/*.jsonnet
+#    libraries: [lib, vendor]
+
+units: {}            # what units need to be evaluated:
+#  environments/prod:
+#    extStr: {region: eu}
+#    tlaCode: {replicas: "3"}
+`
+
+const workflowText = `name: prdiff
+on: pull_request
+permissions:
+  contents: read
+jobs:
+  prdiff:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+        with:
+          fetch-depth: 2   # the merge commit and its parents
+      - uses: prdiff/prdiff@main   # better: a commit or a release
+        with:
+          fail-on: error
+`
+
+func initCommand(e env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "init",
+		Short: "Write " + config.File + " and a workflow for GitHub Actions",
+		Long: `Write ` + config.File + `, which changes nothing until you fill it in, and
+` + workflowFile + `, which runs prdiff on every pull request. Files that are
+there already are left alone.`,
+		Example: "  prdiff init",
+		Args:    atMost(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t, err := source.Open(cmd.Context(), e.dir, "", source.Options{Getenv: e.getenv})
+			if err != nil {
+				return err
+			}
+			prefix := t.Prefix
+			if err := t.Close(); err != nil {
+				return err
+			}
+			if prefix != "." {
+				return usage("prdiff init writes to the root of the repository: this is %s in it", prefix)
+			}
+			for _, f := range []struct{ name, text string }{{config.File, configText}, {workflowFile, workflowText}} {
+				if err := e.writeNew(f.name, f.text); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// writeNew writes a file that is not there yet, and says what it did.
+func (e env) writeNew(name, text string) error {
+	p := e.path(filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		_, err := fmt.Fprintf(e.stdout, "%s is there already: left as it is\n", name)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.stdout, "wrote %s\n", name)
+	return err
+}
