@@ -11,11 +11,22 @@ import (
 	"github.com/prdiff/prdiff/internal/source"
 )
 
-// A Unit renders alone: a Tanka environment file, a Kustomize overlay, a chart, a
-// folder of plain manifests.
+// A Unit renders alone: a Tanka environment file, a Kustomize overlay, a chart
+// with one set of values, a folder of plain manifests.
 type Unit struct {
 	Renderer string // the renderer's Name
-	Path     string // folder or file, relative to the tree's root; what users write and read
+	Path     string // folder or file, relative to the tree's root
+	// Variant tells units of one path apart, such as the values file that is
+	// laid over a chart; "" where there is just one.
+	Variant string
+}
+
+// Name is what users write and read: the path, and the variant after a colon.
+func (u Unit) Name() string {
+	if u.Variant == "" {
+		return u.Path
+	}
+	return u.Path + ":" + u.Variant
 }
 
 // A Renderer knows one way to turn files into objects.
@@ -75,6 +86,9 @@ type Part struct {
 type Problem struct {
 	Path string
 	Line int // 0 when not known
+	// Part is the name of the part whose objects are not all known; "" when
+	// objects of the file may be missing from every part.
+	Part string
 	Err  error
 }
 

@@ -14,23 +14,34 @@ import (
 
 // comparePieces compares what a unit rendered to before and after, part by part.
 func comparePieces(u render.Unit, before, after *render.Output) result {
-	// What a broken file holds is not known, so what it held on the other side
-	// is not compared: it would look deleted.
-	broken := map[string]bool{}
-	for _, p := range slices.Concat(before.Problems, after.Problems) {
-		broken[p.Path] = true
-	}
-	failure := problemText(before.Problems, after.Problems)
+	problems := slices.Concat(after.Problems, before.Problems)
 	var r result
-	for _, p := range pairParts(u.Name(), before.Parts, after.Parts) {
+	for i, p := range pairParts(u.Name(), before.Parts, after.Parts, problems) {
+		// What a broken file or environment holds is not known, so what it held on
+		// the other side is not compared: it would look deleted.
+		broken, lost := map[string]bool{}, false
+		for _, problem := range problems {
+			switch problem.Part {
+			case "":
+				broken[problem.Path] = true
+			case p.name:
+				lost = true
+			}
+		}
+		if lost {
+			p.before, p.after = nil, nil
+		}
 		b, a := newSet(p.name, p.before, broken), newSet(p.name, p.after, broken)
 		shown := report.Unit{
 			Name: p.name, Renderer: u.Renderer, Status: report.Rendered,
 			Before: b.Len(), After: a.Len(),
-			Notes: notes(after.Notes, before.Notes, a.Duplicates()),
+			Notes: duplicates(a),
 		}
-		if failure != "" {
-			shown.Status, shown.Error = report.Failed, failure
+		if i == 0 { // what is said of the unit is said once
+			shown.Notes = append(notes(after.Notes, before.Notes), shown.Notes...)
+		}
+		if text := problemText(p.name, before.Problems, after.Problems); text != "" {
+			shown.Status, shown.Error = report.Failed, text
 		}
 		r.units = append(r.units, shown)
 		if changes := diff.Compare(b, a, diff.Options{}); len(changes) > 0 {
@@ -54,37 +65,43 @@ func newSet(unit string, objects []*object.Object, broken map[string]bool) *obje
 	return object.NewSet(kept)
 }
 
-// problemText joins the problems of both sides, those of the side after first,
-// and those of the side before only where they are others.
-func problemText(before, after []render.Problem) string {
+// problemText joins the problems that concern a part: those of the side after
+// first, and those of the side before only where they are others.
+func problemText(part string, before, after []render.Problem) string {
 	var lines []string
 	said := map[string]bool{}
 	for _, p := range after {
-		lines = append(lines, p.Error())
+		if p.Part == "" || p.Part == part {
+			lines = append(lines, p.Error())
+		}
 		said[p.Error()] = true
 	}
 	for _, p := range before {
-		if !said[p.Error()] {
+		if (p.Part == "" || p.Part == part) && !said[p.Error()] {
 			lines = append(lines, "before the change: "+p.Error())
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-func notes(after, before []string, twice []*object.Object) []string {
+// notes joins what renderers say beside a unit.
+func notes(after, before []string) []string {
 	out := slices.Clone(after)
 	for _, n := range before {
 		if !slices.Contains(out, n) {
 			out = append(out, "before the change: "+n)
 		}
 	}
-	for _, o := range twice {
-		n := fmt.Sprintf("%s is there more than once: the last one counts, not that of %s", o.Ref, o.Origin)
-		if !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
 	return out
+}
+
+// duplicates names the objects that are in a set more than once.
+func duplicates(s *object.Set) []string {
+	var out []string
+	for _, o := range s.Duplicates() {
+		out = append(out, fmt.Sprintf("%s is there more than once: the last one counts, not that of %s", o.Ref, o.Origin))
+	}
+	return slices.Compact(out)
 }
 
 // A part is a share of a unit on both sides.
@@ -97,7 +114,9 @@ type part struct {
 // part, which bears the unit's name, and the other has several, the single one
 // goes with the one that it shares most objects with: a second inline environment
 // in a file must not make the first look deleted and created.
-func pairParts(unit string, before, after []render.Part) []part {
+//
+// Parts that problems name are there too, though they may have no objects.
+func pairParts(unit string, before, after []render.Part, problems []render.Problem) []part {
 	var out []part
 	at := map[string]int{}
 	add := func(name string) *part {
@@ -148,6 +167,11 @@ func pairParts(unit string, before, after []render.Part) []part {
 			name = nameAfter
 		}
 		add(name).after = p.Objects
+	}
+	for _, p := range problems {
+		if p.Part != "" {
+			add(p.Part)
+		}
 	}
 	if len(out) == 0 {
 		out = append(out, part{name: unit})

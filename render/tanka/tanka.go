@@ -95,12 +95,17 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 			if !e.inline {
 				return r.excuse(side, l, out, e.err)
 			}
-			out.Problems = append(out.Problems, problem(l.project.entry, e))
+			p := problem(l.project.entry, e)
+			p.Part = name
+			out.Problems = append(out.Problems, p)
 			continue
 		}
 		objects, problems := jsonnet.Objects(name, l.project.entry, e.manifests)
 		out.Parts = append(out.Parts, render.Part{Name: name, Objects: objects})
-		out.Problems = append(out.Problems, problems...)
+		for _, p := range problems {
+			p.Part = name
+			out.Problems = append(out.Problems, p)
+		}
 	}
 	out.Notes = append(out.Notes, l.notes...)
 	return out, nil
