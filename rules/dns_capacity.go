@@ -85,9 +85,9 @@ func dnsWorkload(l *rule.Fleet, u *rule.Unit, c diff.Change) {
 		}
 		for _, what := range []string{"limits", "requests"} {
 			path := "resources." + what + ".memory"
-			was, ok := b.At(path).Quantity()
-			now, alsoOK := a.At(path).Quantity()
-			if !ok || !alsoOK || now >= was {
+			was, err := b.At(path).Quantity()
+			now, alsoErr := a.At(path).Quantity()
+			if err != nil || alsoErr != nil || now.Cmp(was) >= 0 {
 				continue
 			}
 			f := rule.Finding{
@@ -260,8 +260,8 @@ func fixedFinding(l *rule.Fleet, u *rule.Unit, w object.Workload, was, now int64
 	}
 	resolver := impact.Resolver{Replicas: w.Replicas.Count, Autopath: autopath(u.After, w)}
 	for _, c := range w.Running() {
-		if n, ok := c.At("resources.limits.memory").Quantity(); ok {
-			resolver.Memory = max(resolver.Memory, n)
+		if q, err := c.At("resources.limits.memory").Quantity(); err == nil {
+			resolver.Memory = max(resolver.Memory, q.Bytes())
 		}
 	}
 	f := rule.Finding{

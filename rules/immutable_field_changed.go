@@ -80,11 +80,11 @@ func remadeEachTime(o *object.Object) bool {
 func remade(p *rule.Pass, c diff.Change) (string, []object.Ref) {
 	const refused = "nothing of this object is applied"
 	if w, ok := p.Before.Workload(c.Before.Ref); ok {
-		pods := "its pods"
+		pods := "its pods end"
 		if n, known := podCount([]object.Workload{w}); known && w.Ref.Kind != "Job" && w.Ref.Kind != "CronJob" {
-			pods = "all " + plural(n, "pod")
+			pods = "all " + plural(n, "pod") + " end"
 			if n == 1 {
-				pods = "its pod"
+				pods = "its pod ends"
 			}
 		}
 		var related []object.Ref
@@ -93,11 +93,11 @@ func remade(p *rule.Pass, c diff.Change) (string, []object.Ref) {
 		}
 		switch w.Ref.Kind {
 		case "StatefulSet":
-			return fmt.Sprintf("%s; made anew by force, %s end at once, their claims stay and are taken again under the same names", refused, pods), related
+			return fmt.Sprintf("%s; made anew by force, %s at once, their claims stay and are taken again under the same names", refused, pods), related
 		case "Job":
 			return refused + "; made anew by force, a Job that is running ends and starts from the beginning, and one that is done runs again", related
 		}
-		return fmt.Sprintf("%s; made anew by force, %s end at once and the new ones start together", refused, pods), related
+		return fmt.Sprintf("%s; made anew by force, %s at once and the new ones start together", refused, pods), related
 	}
 	switch c.Ref.GroupKind() {
 	case "PersistentVolumeClaim":
