@@ -70,6 +70,11 @@ func Between(low, high Wait) Wait {
 	return func(n int) time.Duration { return low(n)/2 + high(n)/2 }
 }
 
+// AtLeast is w, but never less than d.
+func (w Wait) AtLeast(d time.Duration) Wait {
+	return func(n int) time.Duration { return max(d, w(n)) }
+}
+
 // Times multiplies a wait by the mean of its jitter.
 func (w Wait) Times(factor float64) Wait {
 	return func(n int) time.Duration { return capped(float64(w(n))*factor, math.MaxInt64) }
@@ -184,7 +189,7 @@ func (g GRPC) Schedule() Schedule {
 	wait := Growing(g.Initial, g.Multiplier, g.Most)
 	s := Schedule{
 		Wait:      wait,
-		Limit:     func(n int) time.Duration { return max(g.ConnectLimit, wait(n)) },
+		Limit:     wait.AtLeast(g.ConnectLimit),
 		FromStart: !g.Go,
 	}
 	if !g.Go {
