@@ -26,6 +26,10 @@ var All = []*rule.Rule{
 
 	AutoscalerCeilingRaised,
 	DNSCapacity,
+
+	ReconnectDefaultOverridden,
+	ReconnectDefaultRemoved,
+	ClientRetryOrTimeoutChanged,
 }
 
 // Fixtures holds the cases of each rule, testdata/RULE-ID/*.txtar, for showing
