@@ -59,18 +59,21 @@ func (r *Renderer) Find(t *source.Tree) (render.Found, error) {
 
 // Inputs follows the entry point's imports.
 func (r *Renderer) Inputs(t *source.Tree, u render.Unit) (render.Inputs, error) {
-	program, err := r.program(t, u)
+	program, looked, err := r.program(t, u)
 	if err != nil {
 		return render.Inputs{}, err
 	}
-	return r.Engine.On(t).Reach(program).Inputs, nil
+	in := r.Engine.On(t).Reach(program).Inputs
+	in.Files = slices.Compact(slices.Sorted(slices.Values(slices.Concat(in.Files, looked.Files))))
+	in.Missing = slices.Compact(slices.Sorted(slices.Values(slices.Concat(in.Missing, looked.Missing))))
+	return in, nil
 }
 
 // Render evaluates the entry point and finds the objects in its value, as Tanka
 // does. A text at the top, or in a field named like a YAML or JSON file, is read
 // as manifests.
 func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*render.Output, error) {
-	program, err := r.program(t, u)
+	program, _, err := r.program(t, u)
 	if err != nil {
 		return nil, err
 	}
@@ -91,24 +94,40 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 	return &render.Output{Parts: []render.Part{{Name: u.Path, Objects: objects}}, Problems: problems}, nil
 }
 
-func (r *Renderer) program(t *source.Tree, u render.Unit) (Program, error) {
+// program gives the program of a unit, and the files that decided about its
+// import path.
+func (r *Renderer) program(t *source.Tree, u render.Unit) (Program, render.Inputs, error) {
 	for _, e := range r.Entries {
 		if path.Clean(e.Path) != u.Path {
 			continue
 		}
-		search := e.JPath
-		if search == nil {
-			search = r.Engine.On(t).defaultPath(u.Path)
+		p := Program{Entry: u.Path, Search: e.JPath, Vars: e.Vars}
+		var looked render.Inputs
+		if p.Search == nil {
+			var err error
+			if p.Search, looked, err = r.Engine.On(t).defaultPath(u.Path); err != nil {
+				return Program{}, looked, err
+			}
 		}
-		return Program{Entry: u.Path, Search: search, Vars: e.Vars}, nil
+		return p, looked, nil
 	}
-	return Program{}, fmt.Errorf("%s: not among the configured jsonnet entry points", u.Path)
+	return Program{}, render.Inputs{}, fmt.Errorf("%s: not among the configured jsonnet entry points", u.Path)
 }
 
-func (s *Side) defaultPath(entry string) []string {
+func (s *Side) defaultPath(entry string) (search []string, looked render.Inputs, err error) {
 	for dir := path.Dir(entry); ; dir = path.Dir(dir) {
-		if f, err := s.Find(path.Join(dir, "jsonnetfile.json")); err == nil && f.Missing == "" || dir == "." {
-			return []string{path.Join(dir, "vendor"), path.Join(dir, "lib")}
+		marker := path.Join(dir, "jsonnetfile.json")
+		found, err := s.Find(marker)
+		if err != nil {
+			return nil, looked, err
+		}
+		if found.Missing == "" {
+			looked.Files = append(looked.Files, marker)
+		} else {
+			looked.Missing = append(looked.Missing, found.Missing)
+		}
+		if found.Missing == "" || dir == "." {
+			return []string{path.Join(dir, "vendor"), path.Join(dir, "lib")}, looked, nil
 		}
 	}
 }

@@ -82,7 +82,7 @@ func (im *importer) Import(from, imported string) (gojsonnet.Contents, string, e
 	}
 	if from == snippetName {
 		name := strings.TrimPrefix(imported, "/")
-		if err := im.side.checkNesting(name); err != nil {
+		if err := im.side.checkDepth(name); err != nil {
 			return gojsonnet.Contents{}, "", err
 		}
 		contents, err := im.side.Read(name)
@@ -109,7 +109,7 @@ func (im *importer) Import(from, imported string) (gojsonnet.Contents, string, e
 		return gojsonnet.Contents{}, "", notFound(imported, dir, im.program.Search, l.outside)
 	}
 	if im.isCode(from, imported) {
-		if err := im.side.checkNesting(l.hit); err != nil {
+		if err := im.side.checkDepth(l.hit); err != nil {
 			return gojsonnet.Contents{}, "", err
 		}
 	}
@@ -134,7 +134,7 @@ func (im *importer) isCode(from, imported string) bool {
 	return false
 }
 
-func (s *Side) checkNesting(name string) error {
+func (s *Side) checkDepth(name string) error {
 	scan, err := s.Scan(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -142,8 +142,8 @@ func (s *Side) checkNesting(name string) error {
 		}
 		return err
 	}
-	if scan.Nesting > maxNesting {
-		return fmt.Errorf("%s: nested more than %d levels deep", name, maxNesting)
+	if err := scan.tooDeep(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

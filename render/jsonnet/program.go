@@ -160,9 +160,11 @@ func (e *evaluator) run(ctx context.Context, expr string) (value any, err error)
 	e.natives.ctx = ctx
 	e.result = nil
 	program := e.importer.program
-	for _, code := range slices.Concat(slices.Collect(maps.Values(program.Vars.ExtCode)), slices.Collect(maps.Values(program.Vars.TLACode))) {
-		if ScanSource([]byte(code)).Nesting > maxNesting {
-			return nil, fmt.Errorf("a variable's code is nested more than %d levels deep", maxNesting)
+	for _, vars := range []map[string]string{program.Vars.ExtCode, program.Vars.TLACode} {
+		for _, k := range slices.Sorted(maps.Keys(vars)) {
+			if err := ScanSource([]byte(vars[k])).tooDeep(); err != nil {
+				return nil, fmt.Errorf("variable %s: %w", k, err)
+			}
 		}
 	}
 	node, err := gojsonnet.SnippetToAST(snippetName, snippet(program, expr))

@@ -3,6 +3,7 @@ package jsonnet
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -34,12 +35,26 @@ type Scan struct {
 	// ComputedNative says that a native function is looked up in a way that does
 	// not show its name.
 	ComputedNative bool
-	// Nesting is an upper bound of how deep the parser would nest. The parser
-	// and the evaluator recurse that deep on Go's stack.
-	Nesting int
+	// Depth is how deep brackets nest, Nesting an upper bound of how deep
+	// expressions of all sorts do, such as the terms of a sum or one `if` in the
+	// `else` of another. The parser and the evaluator recurse that deep on Go's
+	// stack.
+	Depth, Nesting int
 	// Broken says that the text ends inside a string, comment or text block or
 	// has a character that jsonnet does not know; what stands before is scanned.
 	Broken bool
+}
+
+// tooDeep says that a text must not be parsed, because Go's stack would overflow,
+// which nothing can catch.
+func (s Scan) tooDeep() error {
+	if s.Depth > maxDepth {
+		return fmt.Errorf("brackets nest more than %d deep", maxDepth)
+	}
+	if s.Nesting > maxNesting {
+		return fmt.Errorf("expressions nest more than %d deep", maxNesting)
+	}
+	return nil
 }
 
 // ScanSource reads the import statements of a jsonnet text by its tokens alone:
@@ -257,9 +272,8 @@ func (s *scanner) token() {
 		s.takeSymbol()
 	}
 	s.prev[0], s.prev[1], s.prev[2] = s.prev[1], s.prev[2], name
-	if s.nesting > s.out.Nesting {
-		s.out.Nesting = s.nesting
-	}
+	s.out.Nesting = max(s.out.Nesting, s.nesting)
+	s.out.Depth = max(s.out.Depth, len(s.levels)-1)
 }
 
 func (s *scanner) takeString() {

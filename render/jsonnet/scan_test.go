@@ -101,7 +101,7 @@ func FuzzScanSource(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		scan := ScanSource(src)
-		if scan.Nesting > maxNesting {
+		if scan.tooDeep() != nil {
 			return
 		}
 		node, err := gojsonnet.SnippetToAST("x", string(src))
