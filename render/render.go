@@ -60,7 +60,7 @@ type Skipped struct{ Path, Reason string }
 type Inputs struct {
 	Files   []string // read if there
 	Dirs    []string // read with all below them
-	Missing []string // looked for and not found: a file that appears there is a change
+	Missing []string // looked for and not found: a file that appears there, or below, is a change
 	// Unknown says why the inputs cannot be told without running the unit; it
 	// is then always rendered. "" when they can.
 	Unknown string
