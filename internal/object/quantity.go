@@ -1,91 +1,233 @@
 package object
 
 import (
-	"math"
+	"fmt"
 	"math/big"
 	"strings"
 )
 
-// quantityUnits are the suffixes of quantities
+// A Quantity is an exact amount of a resource, as resource.Quantity of Kubernetes
+// reads it: a decimal number with an optional suffix (Ki to Ei, n, u, m, k to E) or
+// exponent
 // (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/).
-var quantityUnits = map[string]*big.Rat{
-	"n": big.NewRat(1, 1e9), "u": big.NewRat(1, 1e6), "m": big.NewRat(1, 1e3), "": big.NewRat(1, 1),
-	"k": big.NewRat(1e3, 1), "M": big.NewRat(1e6, 1), "G": big.NewRat(1e9, 1), "T": big.NewRat(1e12, 1), "P": big.NewRat(1e15, 1), "E": big.NewRat(1e18, 1),
-	"Ki": big.NewRat(1<<10, 1), "Mi": big.NewRat(1<<20, 1), "Gi": big.NewRat(1<<30, 1), "Ti": big.NewRat(1<<40, 1), "Pi": big.NewRat(1<<50, 1), "Ei": big.NewRat(1<<60, 1),
+// The zero Quantity is 0.
+type Quantity struct{ value *big.Rat }
+
+// maxQuantityText bounds the length of a quantity's text, maxExponent its
+// exponent: both far beyond what any field means.
+const (
+	maxQuantityText = 100
+	maxExponent     = 100
+)
+
+// ParseQuantity reads a quantity such as "500m", "1.5Gi" or "1e3".
+func ParseQuantity(s string) (Quantity, error) {
+	number := strings.TrimRight(s, "KMGTPEinumkeE")
+	// An exponent has a number after its e: what stands before the e counts.
+	if i := strings.IndexAny(s, "eE"); i > 0 && i+1 < len(s) {
+		number = s[:i]
+	}
+	suffix := s[len(number):]
+	if len(s) > maxQuantityText || !isDecimal(number) {
+		return Quantity{}, fmt.Errorf("not a quantity: a number with an optional suffix such as m, Mi or k was expected")
+	}
+	value, ok := new(big.Rat).SetString(number)
+	if !ok {
+		return Quantity{}, fmt.Errorf("not a quantity: the number is malformed")
+	}
+	scale, ok := quantityScale(suffix)
+	if !ok {
+		return Quantity{}, fmt.Errorf("not a quantity: the suffix is unknown (m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei)")
+	}
+	return Quantity{value.Mul(value, scale)}, nil
 }
 
-// Quantity reads v, a text or a number, as a quantity such as "500m" or "1Gi", in
-// whole units rounded up: bytes for memory. ok is false for anything else, and for
-// a quantity that is negative or too large for an int64.
-func (v Value) Quantity() (n int64, ok bool) { return v.scaled(1) }
-
-// MilliQuantity is Quantity in thousandths: millicores for CPU.
-func (v Value) MilliQuantity() (n int64, ok bool) { return v.scaled(1000) }
-
-func (v Value) scaled(factor int64) (int64, bool) {
-	if v.Type() != String && v.Type() != Number {
-		return 0, false
-	}
-	s := v.String()
-	end := len(strings.TrimRight(s, "numkKMGTPEi"))
-	number, unit := s[:end], s[end:]
-	// Big exponents and fractions are refused before anything is computed with them.
-	if len(number) > 40 || strings.ContainsAny(number, "/_xXpP") {
-		return 0, false
-	}
-	if i := strings.IndexAny(number, "eE"); i >= 0 && (unit != "" || len(number)-i > 4) {
-		return 0, false
-	}
-	r, ok := new(big.Rat).SetString(number)
-	size, known := quantityUnits[unit]
-	if !ok || !known || r.Sign() < 0 {
-		return 0, false
-	}
-	r.Mul(r, size).Mul(r, new(big.Rat).SetInt64(factor))
-	whole, rest := new(big.Int).QuoRem(r.Num(), r.Denom(), new(big.Int))
-	if rest.Sign() > 0 {
-		whole.Add(whole, big.NewInt(1))
-	}
-	if !whole.IsInt64() {
-		return 0, false
-	}
-	return whole.Int64(), true
+// isDecimal says whether s is [+-]digits[.digits], with at least one digit.
+func isDecimal(s string) bool {
+	s = strings.TrimPrefix(strings.TrimPrefix(s, "+"), "-")
+	whole, fraction, _ := strings.Cut(s, ".")
+	return whole+fraction != "" && isDigitsOrEmpty(whole) && isDigitsOrEmpty(fraction)
 }
 
-// Requests gives what the scheduler reserves for one pod of w: millicores and
-// bytes. A request that is not written is the limit; init containers run before
-// the others, so that the larger of both counts
-// (https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers).
-// What cannot be read counts as nothing.
-func (w Workload) Requests() (milliCPU, memory int64) {
-	return w.request("cpu", Value.MilliQuantity), w.request("memory", Value.Quantity)
-}
+func isDigitsOrEmpty(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-func (w Workload) request(resource string, read func(Value) (int64, bool)) int64 {
-	var running, starting, sidecars int64
-	for _, c := range w.Containers() {
-		amount := c.At("resources.requests").Field(resource)
-		if !amount.Exists() {
-			amount = c.At("resources.limits").Field(resource)
-		}
-		n, _ := read(amount)
-		switch c.Kind {
-		case InitContainer:
-			starting = max(starting, sum(n, sidecars))
-		case SidecarContainer:
-			sidecars = sum(sidecars, n)
-			running = sum(running, n)
-		case MainContainer:
-			running = sum(running, n)
+// quantityScale gives the factor of a suffix or exponent.
+func quantityScale(suffix string) (*big.Rat, bool) {
+	switch suffix {
+	case "":
+		return big.NewRat(1, 1), true
+	case "n":
+		return powerOf(10, -9), true
+	case "u":
+		return powerOf(10, -6), true
+	case "m":
+		return powerOf(10, -3), true
+	case "k":
+		return powerOf(10, 3), true
+	}
+	if i := strings.Index("MGTPE", suffix); i >= 0 && len(suffix) == 1 {
+		return powerOf(10, 6+3*i), true
+	}
+	if unit, ok := strings.CutSuffix(suffix, "i"); ok && len(unit) == 1 {
+		if i := strings.Index("KMGTPE", unit); i >= 0 {
+			return powerOf(1024, 1+i), true
 		}
 	}
-	return max(running, starting)
+	if suffix[0] != 'e' && suffix[0] != 'E' {
+		return nil, false
+	}
+	exponent, ok := smallInt(suffix[1:])
+	if !ok {
+		return nil, false
+	}
+	return powerOf(10, exponent), true
 }
 
-// sum adds two amounts that are not negative, and stops at the largest number.
-func sum(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
+// smallInt reads a signed whole number up to maxExponent.
+func smallInt(s string) (int, bool) {
+	negative := strings.HasPrefix(s, "-")
+	digits := s
+	if negative || strings.HasPrefix(s, "+") {
+		digits = s[1:]
 	}
-	return a + b
+	if !isDigits(digits) || len(digits) > 3 {
+		return 0, false
+	}
+	n := 0
+	for _, c := range digits {
+		n = n*10 + int(c-'0')
+	}
+	if n > maxExponent {
+		return 0, false
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+func powerOf(base int64, exponent int) *big.Rat {
+	n := new(big.Int).Exp(big.NewInt(base), big.NewInt(int64(max(exponent, -exponent))), nil)
+	if exponent < 0 {
+		return new(big.Rat).SetFrac(big.NewInt(1), n)
+	}
+	return new(big.Rat).SetInt(n)
+}
+
+// Quantity reads v as a quantity: text, or a number that stands for itself.
+func (v Value) Quantity() (Quantity, error) {
+	switch x := v.raw.(type) {
+	case string:
+		return ParseQuantity(x)
+	case int64:
+		return Quantity{new(big.Rat).SetInt64(x)}, nil
+	case float64:
+		if r := new(big.Rat).SetFloat64(x); r != nil {
+			return Quantity{r}, nil
+		}
+	}
+	return Quantity{}, fmt.Errorf("not a quantity: neither text nor number")
+}
+
+func (q Quantity) rat() *big.Rat {
+	if q.value == nil {
+		return new(big.Rat)
+	}
+	return q.value
+}
+
+// Cmp compares exactly: -1 when q is less than o, 0 when both are the same amount,
+// +1 when q is more.
+func (q Quantity) Cmp(o Quantity) int { return q.rat().Cmp(o.rat()) }
+
+// IsZero says whether q is nothing.
+func (q Quantity) IsZero() bool { return q.rat().Sign() == 0 }
+
+// Add gives the sum.
+func (q Quantity) Add(o Quantity) Quantity { return Quantity{new(big.Rat).Add(q.rat(), o.rat())} }
+
+// Mul gives q n times, such as the requests of n pods.
+func (q Quantity) Mul(n int64) Quantity {
+	return Quantity{new(big.Rat).Mul(q.rat(), new(big.Rat).SetInt64(n))}
+}
+
+// Ratio gives q divided by o, 0 when o is nothing.
+func (q Quantity) Ratio(o Quantity) float64 {
+	if o.IsZero() {
+		return 0
+	}
+	f, _ := new(big.Rat).Quo(q.rat(), o.rat()).Float64()
+	return f
+}
+
+// Millis gives thousandths, rounded away from 0 as Kubernetes does: millicores of a CPU
+// quantity. Amounts beyond an int64 become the nearest one.
+func (q Quantity) Millis() int64 {
+	return roundUp(new(big.Rat).Mul(q.rat(), big.NewRat(1000, 1)))
+}
+
+// Bytes gives whole units, rounded away from 0: bytes of a memory or storage quantity.
+func (q Quantity) Bytes() int64 { return roundUp(q.rat()) }
+
+// roundUp rounds away from 0.
+func roundUp(r *big.Rat) int64 {
+	quotient, rest := new(big.Int).QuoRem(r.Num(), r.Denom(), new(big.Int))
+	quotient.Add(quotient, big.NewInt(int64(rest.Sign())))
+	return clampInt(quotient)
+}
+
+func clampInt(n *big.Int) int64 {
+	switch {
+	case n.IsInt64():
+		return n.Int64()
+	case n.Sign() < 0:
+		return -1 << 63
+	default:
+		return 1<<63 - 1
+	}
+}
+
+// An IntOrString is a count or a percentage, as maxSurge, maxUnavailable and the
+// fields of a PodDisruptionBudget take it
+// (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/int-or-string/).
+type IntOrString struct {
+	Number  int64
+	Percent bool // Number is percent of a total
+}
+
+// IntOrString reads v as a count or percentage. Digits without a percent sign are
+// refused by the API server where it wants a percentage, and read as a count here;
+// ok is false for anything else.
+func (v Value) IntOrString() (n IntOrString, ok bool) {
+	if text, found := strings.CutSuffix(v.Text(), "%"); found {
+		n.Number, ok = Value{text}.Int()
+		n.Percent = true
+		return n, ok
+	}
+	n.Number, ok = v.Int()
+	return n, ok
+}
+
+// Of gives the count out of a total; percentages are rounded up or down. Kubernetes
+// rounds maxSurge and a budget's fields up, a Deployment's maxUnavailable down
+// (https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment,
+// https://kubernetes.io/docs/tasks/run-application/configure-pdb/#rounding-logic-when-specifying-percentages).
+func (n IntOrString) Of(total int64, up bool) int64 {
+	if !n.Percent {
+		return n.Number
+	}
+	product := new(big.Int).Mul(big.NewInt(n.Number), big.NewInt(total))
+	if up {
+		return roundUp(new(big.Rat).SetFrac(product, big.NewInt(100)))
+	}
+	// Euclidean division rounds towards minus infinity for a positive divisor.
+	return clampInt(product.Div(product, big.NewInt(100)))
+}
+
+// String gives the count, or the percentage with its sign.
+func (n IntOrString) String() string {
+	if n.Percent {
+		return fmt.Sprintf("%d%%", n.Number)
+	}
+	return fmt.Sprint(n.Number)
 }

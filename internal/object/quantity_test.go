@@ -1,71 +1,106 @@
-package object_test
+package object
 
 import (
+	"math"
 	"testing"
-
-	"github.com/prdiff/prdiff/internal/object"
 )
 
 func TestQuantity(t *testing.T) {
 	tests := []struct {
-		value any
-		want  int64
-		milli int64
-		ok    bool
+		text          string
+		millis, bytes int64
 	}{
-		{"500m", 1, 500, true},
-		{"1", 1, 1000, true},
-		{"0.5", 1, 500, true},
-		{int64(2), 2, 2000, true},
-		{1.5, 2, 1500, true},
-		{"1Gi", 1 << 30, 1000 << 30, true},
-		{"1G", 1e9, 1e12, true},
-		{"1e3", 1000, 1e6, true},
-		{"100u", 1, 1, true},
-		{"9Ei", 0, 0, false},
-		{"1e9999999", 0, 0, false},
-		{"1/3", 0, 0, false},
-		{"0x10", 0, 0, false},
-		{"-1", 0, 0, false},
-		{"1Gib", 0, 0, false},
-		{"", 0, 0, false},
-		{nil, 0, 0, false},
-		{true, 0, 0, false},
+		// https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/
+		{"0.1", 100, 1}, {"100m", 100, 1}, {"1", 1000, 1}, {"0.5", 500, 1}, {"1500m", 1500, 2},
+		{"128974848", 128974848000, 128974848}, {"129e6", 129000000000, 129000000}, {"129M", 129000000000, 129000000}, {"128974848000m", 128974848000, 128974848}, {"123Mi", 128974848000, 128974848},
+		{"400m", 400, 1},
+		// Every suffix.
+		{"1n", 1, 1}, {"1u", 1, 1}, {"1k", 1e6, 1e3}, {"1G", 1e12, 1e9}, {"1T", 1e15, 1e12}, {"1P", 1e18, 1e15}, {"1E", math.MaxInt64, 1e18},
+		{"1Ki", 1024000, 1024}, {"1Gi", 1 << 30 * 1000, 1 << 30}, {"1Ti", 1 << 40 * 1000, 1 << 40}, {"1Pi", 1 << 50 * 1000, 1 << 50}, {"1Ei", math.MaxInt64, 1 << 60},
+		{"1.5Gi", 3 << 29 * 1000, 3 << 29}, {"1e3", 1e6, 1e3}, {"1E3", 1e6, 1e3}, {"1E-3", 1, 1}, {"12e-1", 1200, 2}, {"+5", 5000, 5}, {"-5m", -5, -1}, {".5", 500, 1}, {"5.", 5000, 5}, {"0", 0, 0}, {"16Ei", math.MaxInt64, math.MaxInt64}, {"-16Ei", math.MinInt64, math.MinInt64},
 	}
 	for _, tt := range tests {
-		v := object.Of(tt.value)
-		if got, ok := v.Quantity(); got != tt.want || ok != tt.ok {
-			t.Errorf("Quantity(%v) = %v, %v, want %v, %v", tt.value, got, ok, tt.want, tt.ok)
+		q, err := ParseQuantity(tt.text)
+		if err != nil {
+			t.Errorf("ParseQuantity(%q): %v", tt.text, err)
+			continue
 		}
-		if got, ok := v.MilliQuantity(); got != tt.milli || ok != tt.ok {
-			t.Errorf("MilliQuantity(%v) = %v, %v, want %v, %v", tt.value, got, ok, tt.milli, tt.ok)
+		if got := q.Millis(); got != tt.millis {
+			t.Errorf("ParseQuantity(%q).Millis() = %d, want %d", tt.text, got, tt.millis)
+		}
+		if got := q.Bytes(); got != tt.bytes {
+			t.Errorf("ParseQuantity(%q).Bytes() = %d, want %d", tt.text, got, tt.bytes)
+		}
+	}
+	for _, text := range []string{"", "m", "Gi", "1gi", "1K", "1ki", "1mi", "1 Gi", "1Gi ", "1ee3", "1e", "e3", "1e3k", "1e1000", "1.5.5", "0x10", "1_000", "1/2", "∞", "--1", "1kM", "1e3.5", "1Mim", "1e+", "."} {
+		if q, err := ParseQuantity(text); err == nil {
+			t.Errorf("ParseQuantity(%q) = %d bytes, want an error", text, q.Bytes())
 		}
 	}
 }
 
-func TestRequests(t *testing.T) {
+func TestQuantityComparesExactly(t *testing.T) {
 	tests := []struct {
-		name, spec  string
-		cpu, memory int64
+		a, b string
+		want int
 	}{
-		{"containers add up, and a limit stands in for a request",
-			"containers: [{name: a, resources: {requests: {cpu: 500m, memory: 1Gi}}}, {name: b, resources: {limits: {cpu: 1, memory: 1Mi}}}]", 1500, 1<<30 + 1<<20},
-		{"the larger of init and running counts",
-			"initContainers: [{name: i, resources: {requests: {cpu: 3}}}], containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Mi}}}]", 3000, 1 << 20},
-		{"a sidecar runs beside both",
-			"initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 1}}}, {name: i, resources: {requests: {cpu: 3}}}], containers: [{name: a, resources: {requests: {cpu: 1}}}]", 4000, 0},
-		{"nothing is asked for", "containers: [{name: a}]", 0, 0},
+		{"1000m", "1", 0}, {"1Gi", "1024Mi", 0}, {"1G", "1Gi", -1}, {"0.1", "100m", 0}, {"1e3", "1k", 0}, {"2", "1999m", 1}, {"9007199254740993", "9007199254740992", 1}, {"-1", "0", -1}, {"0", "-0", 0}, {"1.0", "1", 0},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			objects, errs := object.Parse("u", "f.yaml", []byte("{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {template: {spec: {"+tt.spec+"}}}}"))
-			if len(errs) > 0 {
-				t.Fatal(errs)
-			}
-			w, _ := object.AsWorkload(objects[0])
-			if cpu, memory := w.Requests(); cpu != tt.cpu || memory != tt.memory {
-				t.Errorf("Requests() = %d, %d, want %d, %d", cpu, memory, tt.cpu, tt.memory)
-			}
-		})
+		a, err := ParseQuantity(tt.a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := ParseQuantity(tt.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Cmp(b); got != tt.want {
+			t.Errorf("%s Cmp %s = %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
+func TestQuantityOfValue(t *testing.T) {
+	half, err := Of(0.5).Quantity()
+	if err != nil || half.Millis() != 500 {
+		t.Errorf("Of(0.5).Quantity() = %d, %v", half.Millis(), err)
+	}
+	two, err := Of(2).Quantity()
+	if err != nil || two.Add(half).Mul(4).Bytes() != 10 {
+		t.Errorf("(2 + 0.5) x 4 = %d, %v", two.Add(half).Mul(4).Bytes(), err)
+	}
+	if got := half.Ratio(two); got != 0.25 {
+		t.Errorf("0.5 / 2 = %v", got)
+	}
+	if got := (Quantity{}).Ratio(Quantity{}); got != 0 {
+		t.Errorf("0 / 0 = %v", got)
+	}
+	for _, v := range []Value{{}, Of(true), Of("x"), Of([]any{1})} {
+		if _, err := v.Quantity(); err == nil {
+			t.Errorf("%v is a quantity", v)
+		}
+	}
+}
+
+func TestIntOrString(t *testing.T) {
+	tests := []struct {
+		raw      any
+		total    int64
+		up, down int64
+		ok       bool
+	}{
+		{"25%", 10, 3, 2, true}, {"10%", 140, 14, 14, true}, {3, 10, 3, 3, true}, {"3", 10, 3, 3, true}, {"0%", 7, 0, 0, true}, {"100%", 7, 7, 7, true}, {"50%", 7, 4, 3, true}, {"150%", 3, 5, 4, true},
+		{"x%", 1, 0, 0, false}, {"%", 1, 0, 0, false}, {"", 1, 0, 0, false}, {true, 1, 0, 0, false}, {"1.5%", 1, 0, 0, false},
+	}
+	for _, tt := range tests {
+		n, ok := Of(tt.raw).IntOrString()
+		if ok != tt.ok {
+			t.Errorf("%v: ok = %v, want %v", tt.raw, ok, tt.ok)
+			continue
+		}
+		if ok && (n.Of(tt.total, true) != tt.up || n.Of(tt.total, false) != tt.down) {
+			t.Errorf("%v of %d = %d up, %d down, want %d and %d", tt.raw, tt.total, n.Of(tt.total, true), n.Of(tt.total, false), tt.up, tt.down)
+		}
 	}
 }
