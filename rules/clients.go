@@ -33,6 +33,9 @@ type clientGroup struct {
 // the order of their first paths.
 func clientGroups(c diff.Change, keep func(clientparam.Change) bool) []clientGroup {
 	var out []clientGroup
+	if !tellsClients(c) {
+		return nil
+	}
 	for _, change := range clientparam.Changes(c.Before, c.After) {
 		if !keep(change) {
 			continue
@@ -48,6 +51,47 @@ func clientGroups(c diff.Change, keep func(clientparam.Change) bool) []clientGro
 		out[i].changes = append(out[i].changes, change)
 	}
 	return out
+}
+
+// tellsClients says whether any changed field can hold a client parameter. Most
+// changes of workloads are about images, labels and sizes, and need no reading.
+func tellsClients(c diff.Change) bool {
+	if _, ok := object.AsWorkload(c.After); !ok {
+		return true
+	}
+	for _, f := range c.Fields {
+		path := string(f.Path)
+		if strings.Contains(path, "annotations") || strings.Contains(path, "dnsConfig") {
+			return true
+		}
+		at := strings.Index(path, "ontainers[")
+		if at < 0 {
+			if strings.HasSuffix(path, "ontainers") || strings.HasSuffix(path, "template") || strings.HasSuffix(path, "spec") {
+				return true
+			}
+			continue
+		}
+		_, field, inside := strings.Cut(path[at:], "].")
+		if !inside || strings.HasPrefix(field, "env") || strings.HasPrefix(field, "args") || strings.HasPrefix(field, "command") {
+			return true
+		}
+	}
+	return false
+}
+
+// finding begins a finding about the group at one of its parameters. Of a whole
+// file only the parameter's own values are shown.
+func (g clientGroup) finding(at clientparam.Change) rule.Finding {
+	f := rule.Finding{Path: at.Path, Message: g.told()}
+	if at.Place == clientparam.Config {
+		if at.Set[0] {
+			f.Before = object.Of(at.Before.Text)
+		}
+		if at.Set[1] {
+			f.After = object.Of(at.After.Text)
+		}
+	}
+	return f
 }
 
 // told says what each parameter was, is, and would be by default.

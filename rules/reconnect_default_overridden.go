@@ -46,7 +46,7 @@ func checkReconnectDefaultOverridden(p *rule.Pass, c diff.Change) {
 	})
 	for _, g := range groups {
 		first, factor := g.worst()
-		f := rule.Finding{Path: first.Path, Severity: rule.Warning, Message: g.told()}
+		f := g.finding(first)
 		if factor < 1.5 {
 			f.Severity = rule.Note
 		}

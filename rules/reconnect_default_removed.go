@@ -40,7 +40,8 @@ func checkReconnectDefaultRemoved(p *rule.Pass, c diff.Change) {
 		return change.Judge().Verdict == clientparam.Worse || defaultUnknown(change)
 	})
 	for _, g := range groups {
-		f := rule.Finding{Path: g.changes[0].Path, Severity: rule.Note, Message: g.told()}
+		f := g.finding(g.changes[0])
+		f.Severity = rule.Note
 		for _, change := range g.changes {
 			if !change.Hidden {
 				f.Severity = rule.Warning

@@ -156,6 +156,9 @@ func (r *reader) pod(spec object.Value, path object.Path) {
 		for _, c := range spec.Field(list).Items() {
 			name := c.Field("name").Text()
 			at := path.Key(list).Select("name", name)
+			if r.sameContainer(at, c) {
+				continue
+			}
 			r.scope = "container " + name
 			r.hints = hintsOf(r.object.Ref.Name, name, imageName(c.Field("image").Text()))
 			r.env(c.Field("env"), at.Key("env"))
@@ -172,6 +175,20 @@ func (r *reader) pod(spec object.Value, path object.Path) {
 		}
 		r.add(path.Key("dnsConfig").Key("options").Select("name", name), entry{name: "options " + name, value: value, directive: true}, true)
 	}
+}
+
+// sameContainer says whether a container is told the same on the other side.
+func (r *reader) sameContainer(path object.Path, c object.Value) bool {
+	if r.other == nil {
+		return false
+	}
+	other := r.other.At(string(path))
+	for _, field := range []string{"env", "command", "args"} {
+		if !c.Field(field).Equal(other.Field(field)) {
+			return false
+		}
+	}
+	return imageName(c.Field("image").Text()) == imageName(other.Field("image").Text())
 }
 
 func (r *reader) env(list object.Value, path object.Path) {
