@@ -143,10 +143,10 @@ func reportSum(l *rule.Fleet, all []raise) {
 	if len(all) < 2 {
 		return
 	}
-	was, now := ceiling(l.Units, before), ceiling(l.Units, after)
-	if was.Pods == 0 || !grows(was.Pods, now.Pods) {
+	if was := maxima(l.Units, before); was == 0 || !grows(was, maxima(l.Units, after)) {
 		return
 	}
+	was, now := ceiling(l.Units, before), ceiling(l.Units, after)
 	largest := all[0]
 	units := map[string]bool{}
 	var related []object.Ref

@@ -67,6 +67,20 @@ func ceiling(units []*rule.Unit, side func(*rule.Unit) *object.Set) impact.Ceili
 	return impact.CeilingOf(all...)
 }
 
+// maxima is the number of pods of ceiling alone, which costs less to find.
+func maxima(units []*rule.Unit, side func(*rule.Unit) *object.Set) int64 {
+	var all []impact.Autoscaler
+	for _, u := range units {
+		if u.Before == nil || u.After == nil {
+			continue
+		}
+		for _, a := range side(u).Autoscalers() {
+			all = append(all, impact.Autoscaler{Most: int(min(a.Max, 1<<31))})
+		}
+	}
+	return impact.CeilingOf(all...).Pods
+}
+
 func before(u *rule.Unit) *object.Set { return u.Before }
 func after(u *rule.Unit) *object.Set  { return u.After }
 

@@ -230,8 +230,11 @@ func proportional(l *rule.Fleet, u *rule.Unit, c diff.Change) {
 
 // fixedDNS tells of a CoreDNS of fixed size while the sum of ceilings grows.
 func fixedDNS(l *rule.Fleet, raised []raise) {
-	was, now := ceiling(l.Units, before), ceiling(l.Units, after)
-	if len(raised) == 0 || !grows(was.Pods, now.Pods) {
+	if len(raised) == 0 {
+		return
+	}
+	was, now := maxima(l.Units, before), maxima(l.Units, after)
+	if !grows(was, now) {
 		return
 	}
 	largest := raised[0]
@@ -248,7 +251,7 @@ func fixedDNS(l *rule.Fleet, raised []raise) {
 			if b, ok := u.Before.Workload(w.Ref); !ok || b.Replicas.Count < w.Replicas.Count {
 				continue // it is new, or grows too
 			}
-			l.Report(largest.unit, largest.change, fixedFinding(l, u, w, was.Pods, now.Pods))
+			l.Report(largest.unit, largest.change, fixedFinding(l, u, w, was, now))
 		}
 	}
 }

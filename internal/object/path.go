@@ -182,6 +182,15 @@ func quoted(s string) (text, rest string, ok bool) {
 // At follows a path as Path writes it, the zero Value when it leads nowhere. A
 // keyed step takes the first item that has all its keys.
 func (v Value) At(path string) Value {
+	if !strings.Contains(path, "[") {
+		// Most paths are plain keys, and followed without taking them apart first.
+		for key := range strings.SplitSeq(path, ".") {
+			if key != "" {
+				v = v.Field(key)
+			}
+		}
+		return v
+	}
 	for _, seg := range Path(path).Segments() {
 		switch {
 		case seg.Select != nil:
