@@ -95,7 +95,7 @@ func htmlCode(s string) string {
 		}
 	}
 	b.WriteString("</code>")
-	return b.String()
+	return strings.ReplaceAll(b.String(), "www.", "www&#46;")
 }
 
 // linkish finds words that GitHub turns into something in plain text: mentions,

@@ -34,10 +34,10 @@ func Marker(key string) string {
 		key = "default"
 	}
 	key = strings.Map(func(r rune) rune {
-		if r == '>' || r == '<' || r == '-' && strings.Contains(key, "--") || unsafeRune(r) || r == ' ' {
-			return '_'
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/", r) {
+			return r
 		}
-		return r
+		return '_'
 	}, key)
 	return "<!-- prdiff:comment v1 key=" + key + " -->"
 }
@@ -45,7 +45,7 @@ func Marker(key string) string {
 // comment lays the report out. What must be there is measured first; the rest
 // of the room goes to findings, then to changes, then to diffs, from the top.
 func comment(r *Report, o Options, budget int) string {
-	head := Marker(o.Key) + "\n" + mdVerdict(r) + mdNotLooked(r)
+	head := Marker(o.Key) + "\n" + mdVerdict(r) + mdNotLooked(r, budget/3)
 	foot := mdFoot(r, o)
 	const reserve = 512 // for the sentence on what was dropped, and the frames of the folds
 	room := budget - len(head) - len(foot) - reserve
@@ -92,53 +92,55 @@ func mdVerdict(r *Report) string {
 	return "### " + strings.Join(words, " · ") + "\n\n" + accounting(r) + "\n"
 }
 
-// Limits on what stands above the findings, so that it cannot crowd them out.
-const (
-	mostReasons   = 15
-	mostSkipped   = 15
-	mostNotes     = 15
-	errorLimit    = 400 // characters of one error
-	namesInReason = 5
-)
+// mdNotLooked names what the report cannot speak for, in at most room bytes, so
+// that it cannot crowd out the findings below.
+func mdNotLooked(r *Report, room int) string {
+	for most := 15; ; most /= 2 {
+		if s := mdNotLookedMost(r, most, 28*most); len(s) <= room || most == 0 {
+			return s
+		}
+	}
+}
 
-// mdNotLooked names what the report cannot speak for.
-func mdNotLooked(r *Report) string {
+// mdNotLookedMost gives so many entries of each list, errors and notes cut to
+// limit characters.
+func mdNotLookedMost(r *Report, most, limit int) string {
 	var b strings.Builder
 	if failed := reasons(r, Failed); len(failed) > 0 {
 		b.WriteString("\n> [!WARNING]\n> **Could not be looked at: what changes there is not known.**\n")
 		for i, why := range failed {
-			if i == mostReasons {
+			if i == most {
 				rest := 0
 				for _, w := range failed[i:] {
 					rest += len(w.units)
 				}
-				fmt.Fprintf(&b, "> - and %s more, for %s\n", plural(rest, "unit"), plural(len(failed)-i, "other reason"))
+				fmt.Fprintf(&b, "> - and %s more\n", plural(rest, "unit"))
 				break
 			}
-			fmt.Fprintf(&b, "> - %s: %s\n", inUnits(cutNames(names(why.units)), mdCode), mdCode(cut(why.text, errorLimit)))
+			fmt.Fprintf(&b, "> - %s: %s\n", inUnits(cutNames(names(why.units)), mdCode), mdCode(cut(why.text, limit)))
 		}
 	}
 	if skipped := reasons(r, Skipped); len(skipped) > 0 {
 		fmt.Fprintf(&b, "\n<details><summary>Skipped: %d</summary>\n\n", r.Count(Skipped))
 		for i, why := range skipped {
-			if i == mostSkipped {
-				fmt.Fprintf(&b, "- and %s\n", plural(len(skipped)-i, "reason more"))
+			if i == most {
+				fmt.Fprintf(&b, "- and more, for %s\n", plural(len(skipped)-i, "other reason"))
 				break
 			}
-			fmt.Fprintf(&b, "- %s: %s\n", inUnits(cutNames(names(why.units)), mdCode), mdProse(cut(why.text, errorLimit)))
+			fmt.Fprintf(&b, "- %s: %s\n", inUnits(cutNames(names(why.units)), mdCode), mdProse(cut(why.text, limit)))
 		}
 		b.WriteString("\n</details>\n")
 	}
 	var notes []string
 	for _, u := range r.Units {
 		for _, n := range u.Notes {
-			notes = append(notes, fmt.Sprintf("- %s: %s\n", mdCode(cut(u.Name, 120)), mdProse(cut(n, errorLimit))))
+			notes = append(notes, fmt.Sprintf("- %s: %s\n", mdCode(cut(u.Name, 120)), mdProse(cut(n, limit))))
 		}
 	}
 	if len(notes) > 0 {
-		b.WriteString("\n<details><summary>To know about single units: " + fmt.Sprint(len(notes)) + "</summary>\n\n")
+		fmt.Fprintf(&b, "\n<details><summary>To know about single units: %d</summary>\n\n", len(notes))
 		for i, n := range notes {
-			if i == mostNotes {
+			if i == most {
 				fmt.Fprintf(&b, "- and %d more\n", len(notes)-i)
 				break
 			}
@@ -201,13 +203,13 @@ func mdFindings(r *Report, room int) (text string, left, briefs int) {
 // it, the others folded.
 func mdFinding(r *Report, f Finding) string {
 	var b strings.Builder
-	what := fmt.Sprintf("%s %s", mdEscape(inert(f.Ref.Kind)), mdCode(qualified(f.Ref)))
+	what := fmt.Sprintf("%s %s", mdKind(f.Ref.Kind), mdCode(qualified(f.Ref)))
 	if f.Severity == rule.Error {
 		fmt.Fprintf(&b, "\n> [!CAUTION]\n> **%s**: %s\n", what, sentence(mdProse(f.Message)))
 	} else {
 		icon := map[rule.Severity]string{rule.Warning: "🟡", rule.Note: "🔵"}[f.Severity]
 		fmt.Fprintf(&b, "\n<details><summary>%s <b>%s %s</b>: %s</summary>\n",
-			icon, htmlText(f.Ref.Kind), htmlCode(qualified(f.Ref)), htmlText(cut(f.Message, 400)))
+			icon, htmlKind(f.Ref.Kind), htmlCode(qualified(f.Ref)), htmlText(cut(f.Message, 400)))
 	}
 	if hunk := findingHunk(r, f, 16); hunk != nil {
 		b.WriteString("\n" + mdFence("diff", hunk))
@@ -223,7 +225,10 @@ func mdFinding(r *Report, f Finding) string {
 		} else {
 			b.WriteString(" ")
 		}
-		who := mdEscape(inert(inc.Org)) + ", " + mdEscape(inert(year(inc.Date)))
+		who := mdProse(inc.Org)
+		if inc.Date != "" {
+			who += ", " + mdProse(year(inc.Date))
+		}
 		if webLink(inc.URL) {
 			who = "[" + who + "](" + inc.URL + ")"
 		}
@@ -247,7 +252,7 @@ func mdFinding(r *Report, f Finding) string {
 // mdBrief gives one finding in one line.
 func mdBrief(f Finding) string {
 	icon := map[rule.Severity]string{rule.Error: "🔴", rule.Warning: "🟡", rule.Note: "🔵"}[f.Severity]
-	return fmt.Sprintf("- %s %s %s: %s (%s, %s)\n", icon, mdEscape(inert(f.Ref.Kind)), mdCode(cut(qualified(f.Ref), 120)),
+	return fmt.Sprintf("- %s %s %s: %s (%s, %s)\n", icon, mdKind(f.Ref.Kind), mdCode(cut(qualified(f.Ref), 120)),
 		mdProse(cut(f.Message, 300)), mdCode(f.Rule), inUnits(cutNames(f.Units), mdCode))
 }
 
@@ -311,7 +316,7 @@ func mdSilenced(r *Report) string {
 	fmt.Fprintf(&b, "<details><summary>%s silenced</summary>\n\n", plural(n, "finding"))
 	for _, f := range r.Findings {
 		if f.Suppressed != nil {
-			fmt.Fprintf(&b, "- %s %s: %s\n", mdCode(f.Rule), mdCode(f.Ref.String()), mdProse(cut(silencedBy(f), errorLimit)))
+			fmt.Fprintf(&b, "- %s %s: %s\n", mdCode(f.Rule), mdCode(f.Ref.String()), mdProse(cut(silencedBy(f), 400)))
 		}
 	}
 	b.WriteString("\n</details>\n\n")
@@ -330,7 +335,7 @@ func mdChanges(r *Report, o Options, room int) (text string, noRows, noDiffs int
 	const tail = "\n</details>\n\n"
 	room -= b.Len() + len(tail)
 	for i, c := range all {
-		row := fmt.Sprintf("| %s | %s %s | %s | %s |\n", sign(c.Action), mdEscape(inert(c.Ref.Kind)), mdCell(qualified(c.Ref)),
+		row := fmt.Sprintf("| %s | %s %s | %s | %s |\n", sign(c.Action), mdKind(c.Ref.Kind), mdCell(qualified(c.Ref)),
 			summary(c.Change, mdCell), inUnits(c.units, mdCell))
 		if len(row) > room {
 			noRows = len(all) - i
@@ -355,7 +360,7 @@ func mdChanges(r *Report, o Options, room int) (text string, noRows, noDiffs int
 		for j := range lines {
 			lines[j] = cut(lines[j], lineLimit)
 		}
-		block := fmt.Sprintf("\n<details><summary>%s %s %s</summary>\n\n%s\n</details>\n", sign(c.Action), htmlText(c.Ref.Kind),
+		block := fmt.Sprintf("\n<details><summary>%s %s %s</summary>\n\n%s\n</details>\n", sign(c.Action), htmlKind(c.Ref.Kind),
 			htmlCode(qualified(c.Ref)), mdFence("diff", lines))
 		if len(block) > room {
 			noDiffs = len(all) - i
@@ -385,6 +390,25 @@ func changesTitle(all []same) string {
 		s += fmt.Sprintf(", %d of them the same in several", shared)
 	}
 	return s
+}
+
+// mdKind and htmlKind give a kind as it is when it is a word, as kinds are.
+func mdKind(kind string) string {
+	if isWord(kind) {
+		return kind
+	}
+	return mdCode(kind)
+}
+
+func htmlKind(kind string) string {
+	if isWord(kind) {
+		return kind
+	}
+	return htmlCode(kind)
+}
+
+func isWord(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') }) < 0
 }
 
 // htmlText gives a sentence for places where Markdown may not be read.

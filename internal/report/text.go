@@ -62,17 +62,9 @@ func (t *text) head() {
 
 func (t *text) notLooked() {
 	const most = 20 // units named for one reason
-	for _, status := range []Status{Failed, Skipped} {
-		all := reasons(t.r, status)
-		if len(all) == 0 || status == Skipped && t.o.Quiet {
-			continue
-		}
-		if status == Failed {
-			t.printf("\n%s\n", t.paint(boldRed, "Could not be looked at: what changes there is not known"))
-		} else {
-			t.printf("\n%s\n", t.paint(bold, "Skipped"))
-		}
-		for _, why := range all {
+	if failed := reasons(t.r, Failed); len(failed) > 0 {
+		t.printf("\n%s\n", t.paint(boldRed, "Could not be looked at: what changes there is not known"))
+		for _, why := range failed {
 			for i, u := range why.units {
 				if i == most {
 					t.printf("  and %d more\n", len(why.units)-most)
@@ -83,6 +75,12 @@ func (t *text) notLooked() {
 			for _, l := range inertLines(why.text) {
 				t.printf("    %s\n", l)
 			}
+		}
+	}
+	if skipped := reasons(t.r, Skipped); len(skipped) > 0 && !t.o.Quiet {
+		t.printf("\n%s\n", t.paint(bold, "Skipped"))
+		for _, why := range skipped {
+			t.printf("  %s: %s\n", inUnits(names(why.units), inert), inert(why.text))
 		}
 	}
 	titled := false
@@ -146,7 +144,11 @@ func (t *text) finding(f Finding) {
 	t.paragraph("What happens", sentence(f.Consequence))
 	t.paragraph("Instead", sentence(f.Advice))
 	for _, i := range cited(t.r, f) {
-		t.paragraph("Seen before", fmt.Sprintf("%s, %s: %s", i.Org, year(i.Date), i.Title))
+		who := i.Org
+		if i.Date != "" {
+			who += ", " + year(i.Date)
+		}
+		t.paragraph("Seen before", who+": "+i.Title)
 		if i.URL != "" {
 			t.printf("    %s\n", inert(i.URL))
 		}
