@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,17 +16,34 @@ const (
 
 // alike is the share of equal parts from which two items of a list count as one
 // item that changed, rather than one that goes and one that comes.
-const alike = 0.5
+// The only item that goes and the only one that comes need less.
+const (
+	alike = 0.5
+	alone = 0.3
+)
 
 // pairInOrder pairs the items of two lists of which the order matters: the
 // longest common subsequence stays, what lies between is paired by likeness, so
 // that one inserted item is one insertion. A list that was only permuted is
 // paired by its items, which shows as one change of order.
 func pairInOrder(before, after object.Value, r renaming) []pair {
-	b, a := identify(before, after, r)
+	b, a, swap := identify(before, after, r)
 	if permuted(b, a) {
 		return pairEqual(b, a)
 	}
+	if !swap {
+		return alignInOrder(before, after, b, a)
+	}
+	// Of several longest subsequences the one that is taken must be the same in
+	// both directions, so that swapped sides give the mirrored change.
+	pairs := alignInOrder(after, before, a, b)
+	for i, p := range pairs {
+		pairs[i].before, pairs[i].after = p.after, p.before
+	}
+	return pairs
+}
+
+func alignInOrder(before, after object.Value, b, a []int) []pair {
 	matched := make([]int, len(b)) // before -> after
 	for i := range matched {
 		matched[i] = -1
@@ -55,7 +73,7 @@ func pairInOrder(before, after object.Value, r renaming) []pair {
 // pairFreely pairs the items of two lists of which the order has no meaning:
 // equal ones, then the ones most alike.
 func pairFreely(before, after object.Value, r renaming) []pair {
-	b, a := identify(before, after, r)
+	b, a, _ := identify(before, after, r)
 	pairs := pairEqual(b, a)
 	var gone, come []int // indexes in pairs
 	for i, p := range pairs {
@@ -69,27 +87,28 @@ func pairFreely(before, after object.Value, r renaming) []pair {
 	if len(gone)*len(come) == 0 || len(gone)*len(come) > maxLikeness {
 		return pairs
 	}
+	least := alike
+	if len(gone) == 1 && len(come) == 1 {
+		least = alone
+	}
 	type match struct {
 		gone, come int
+		places     int
 		score      float64
 	}
 	var matches []match
 	for _, g := range gone {
 		for _, c := range come {
 			x, y := before.Item(pairs[g].before), after.Item(pairs[c].after)
-			if s := likeness(x, y, 0); s >= alike && x.Type() == object.Map {
-				matches = append(matches, match{g, c, s})
+			if s := likeness(x, y, 0); s >= least && x.Type() == object.Map {
+				matches = append(matches, match{g, c, pairs[g].before + pairs[c].after, s})
 			}
 		}
 	}
+	// Matches of one score and sum of places never compete for an item, so
+	// swapped sides take the same ones.
 	slices.SortStableFunc(matches, func(x, y match) int {
-		switch {
-		case x.score > y.score:
-			return -1
-		case x.score < y.score:
-			return 1
-		}
-		return 0
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.places, y.places))
 	})
 	for _, m := range matches {
 		if g, c := &pairs[m.gone], &pairs[m.come]; g.before >= 0 && c.before < 0 {
@@ -100,11 +119,12 @@ func pairFreely(before, after object.Value, r renaming) []pair {
 }
 
 // identify gives each item a number, the same for items that read the same once
-// names before are followed by r.
-func identify(before, after object.Value, r renaming) (b, a []int) {
+// names before are followed by r. swap picks one of both directions, whichever
+// way round the lists come.
+func identify(before, after object.Value, r renaming) (b, a []int, swap bool) {
 	numbers := map[string]int{}
-	number := func(items object.Value, r renaming) []int {
-		out := make([]int, 0, items.Len())
+	number := func(items object.Value, r renaming) ([]int, []string) {
+		ids, texts := make([]int, 0, items.Len()), make([]string, 0, items.Len())
 		for _, item := range items.Items() {
 			s := r.apply(item.String())
 			n, ok := numbers[s]
@@ -112,11 +132,13 @@ func identify(before, after object.Value, r renaming) (b, a []int) {
 				n = len(numbers)
 				numbers[s] = n
 			}
-			out = append(out, n)
+			ids, texts = append(ids, n), append(texts, s)
 		}
-		return out
+		return ids, texts
 	}
-	return number(before, r), number(after, renaming{})
+	b, textsB := number(before, r)
+	a, textsA := number(after, renaming{})
+	return b, a, slices.Compare(textsB, textsA) > 0
 }
 
 func permuted(b, a []int) bool {
@@ -274,6 +296,10 @@ func pairGap(before, after object.Value, b0, b1, a0, a1 int) []pair {
 	if nb*na == 0 || nb*na > maxLikeness {
 		return replaced(pairs, before, after, b0, b1, a0, a1)
 	}
+	least := alike
+	if nb == 1 && na == 1 {
+		least = alone
+	}
 	width := na + 1
 	scores := make([]float64, nb*na)
 	table := make([]float64, (nb+1)*width)
@@ -282,7 +308,7 @@ func pairGap(before, after object.Value, b0, b1, a0, a1 int) []pair {
 			s := likeness(before.Item(b0+i), after.Item(a0+j), 0)
 			scores[i*na+j] = s
 			best := max(table[(i+1)*width+j], table[i*width+j+1])
-			if s >= alike {
+			if s >= least {
 				best = max(best, table[(i+1)*width+j+1]+s)
 			}
 			table[i*width+j] = best
@@ -292,7 +318,7 @@ func pairGap(before, after object.Value, b0, b1, a0, a1 int) []pair {
 	for i < nb && j < na {
 		s := scores[i*na+j]
 		switch {
-		case s >= alike && table[i*width+j] == table[(i+1)*width+j+1]+s:
+		case s >= least && table[i*width+j] == table[(i+1)*width+j+1]+s:
 			pairs = replaced(pairs, before, after, lastB, b0+i, lastA, a0+j)
 			pairs = append(pairs, pair{before: b0 + i, after: a0 + j})
 			i, j = i+1, j+1
@@ -357,7 +383,7 @@ func likeness(x, y object.Value, depth int) float64 {
 		if x.Len()+y.Len() == 0 || x.Equal(y) {
 			return 1
 		}
-		b, a := identify(x, y, renaming{})
+		b, a, _ := identify(x, y, renaming{})
 		equal := 0
 		for _, p := range pairEqual(b, a) {
 			if p.before >= 0 && p.after >= 0 {

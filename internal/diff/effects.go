@@ -171,12 +171,17 @@ func (e *engine) workloadEffects(c *Change, out *effects) {
 		return
 	}
 	kind, n := w.Ref.Kind, pods(w.Replicas)
+	if w.Replicas.Known && w.Replicas.Count == 0 {
+		n = "" // nothing runs once it is applied
+	}
 	for i := range c.Fields {
 		f := &c.Fields[i]
 		if f.Immutable != "" || !inTemplate(string(w.Template), f) {
 			continue
 		}
 		switch {
+		case n == "":
+			out.add(NoEffect, f.Path, "no pods run that could restart")
 		case kind == "CronJob":
 			out.add(Future, f.Path, "the next Job runs with it, running ones go on unchanged")
 		case kind == "ReplicaSet" || kind == "ReplicationController":
@@ -207,7 +212,7 @@ func (e *engine) workloadEffects(c *Change, out *effects) {
 		case w.Replicas.Autoscaler != nil:
 			out.add(InPlace, f.Path, "sets the count to %d until %s sets it again", to, w.Replicas.Autoscaler.Ref)
 		case to == 0 && from > 0:
-			out.add(Removed, f.Path, "ends all %d pods", from)
+			out.add(Removed, f.Path, "ends %s", all(object.Replicas{Count: int(from), Known: true}))
 		case to < from:
 			out.add(InPlace, f.Path, "ends %d of %d pods", from-to, from)
 		case to > from:

@@ -272,9 +272,9 @@ func staysLoadBalancer(c *Change, _ *Field) bool {
 }
 
 func shrinks(_ *Change, f *Field) bool {
-	x, okx := parseQuantity(f.Before.String())
-	y, oky := parseQuantity(f.After.String())
-	return okx && oky && y.Cmp(x) < 0
+	x, errx := object.ParseQuantity(f.Before.String())
+	y, erry := object.ParseQuantity(f.After.String())
+	return errx == nil && erry == nil && y.Cmp(x) < 0
 }
 
 // isVolumeSource: a PersistentVolume's spec is its source and these fields.

@@ -48,8 +48,7 @@ const freeAtomic = `
 	ResourceQuotaSpec.scopes ScopeSelector.matchExpressions ScopedResourceSelectorRequirement.values LimitRangeSpec.limits
 	HorizontalPodAutoscalerSpec.metrics HPAScalingRules.policies
 	IngressSpec.rules IngressSpec.tls IngressTLS.hosts HostAlias.hostnames
-	ValidatingWebhook.rules MutatingWebhook.rules Rule.apiGroups Rule.apiVersions Rule.resources
-	RuleWithOperations.apiGroups RuleWithOperations.apiVersions RuleWithOperations.resources RuleWithOperations.operations
+	ValidatingWebhook.rules MutatingWebhook.rules RuleWithOperations.apiGroups RuleWithOperations.apiVersions RuleWithOperations.resources RuleWithOperations.operations
 	NamedRuleWithOperations.apiGroups NamedRuleWithOperations.apiVersions NamedRuleWithOperations.resources
 	NamedRuleWithOperations.operations NamedRuleWithOperations.resourceNames
 	MatchResources.resourceRules MatchResources.excludeResourceRules

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -59,12 +60,7 @@ func (e *engine) matchContent(gone, come []*object.Object) []match {
 				best = append(best, i)
 			}
 		}
-		slices.SortFunc(best, func(x, y int) int {
-			if d := shared[y] - shared[x]; d != 0 {
-				return d
-			}
-			return x - y
-		})
+		slices.SortFunc(best, func(x, y int) int { return cmp.Or(cmp.Compare(shared[y], shared[x]), cmp.Compare(x, y)) })
 		for _, i := range best[:min(len(best), maxCandidates)] {
 			if s := similarity(leaves[gone[i]], own); s >= sameContent {
 				candidates = append(candidates, candidate{i, j, s})
@@ -72,15 +68,7 @@ func (e *engine) matchContent(gone, come []*object.Object) []match {
 		}
 	}
 	slices.SortStableFunc(candidates, func(x, y candidate) int {
-		switch {
-		case x.score > y.score:
-			return -1
-		case x.score < y.score:
-			return 1
-		case x.gone != y.gone:
-			return x.gone - y.gone
-		}
-		return x.come - y.come
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.gone+x.come, y.gone+y.come), cmp.Compare(x.gone, y.gone))
 	})
 	takenGone, takenCome := map[int]bool{}, map[int]bool{}
 	var matches []match

@@ -107,6 +107,7 @@ func readSchema(text string) *schema {
 		"int-or-string": {scalar: intOrString},
 		"duration":      {scalar: duration},
 		"-":             nil,
+		"[]":            {shape: list},
 	}
 	typ := func(name string) *node {
 		if n, ok := scalars[name]; ok {

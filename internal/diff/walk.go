@@ -106,9 +106,9 @@ func (w *walker) compareKey(key string, before, after object.Value, nb, na *node
 			w.emit(Field{Op: opOf(b, a), Before: b, After: a, Hidden: filterDefaults})
 			return
 		}
-		if db.Type() == object.Map && da.Type() == object.Map {
+		if emptyMap(db, b) && da.Type() == object.Map || emptyMap(da, a) && db.Type() == object.Map {
 			w.steps[len(w.steps)-1].gone = !a.Exists()
-			w.compareMaps(db, da, cb, ca)
+			w.compareMaps(b, a, cb, ca)
 			return
 		}
 	}
@@ -128,6 +128,11 @@ func (w *walker) compareKey(key string, before, after object.Value, nb, na *node
 		}
 	}
 	w.compare(b, a, cb, ca)
+}
+
+// emptyMap says whether an empty map stands in for a value that is not there.
+func emptyMap(filled, v object.Value) bool {
+	return !v.Exists() && filled.Type() == object.Map && filled.Len() == 0
 }
 
 // sameAsDefault says whether two values are the same once defaults inside them

@@ -130,6 +130,8 @@ func (g generator) field(ref schema.TypeRef) (string, bool) {
 	switch {
 	case scalars[name] != "":
 		return "one " + scalars[name], scalars[name] != "-"
+	case anything(atom):
+		return "", false
 	case atom.List != nil:
 		elem := g.element(atom.List.ElementType)
 		if atom.List.ElementRelationship != schema.Associative {
@@ -146,22 +148,35 @@ func (g generator) field(ref schema.TypeRef) (string, bool) {
 		g.visit(name)
 		return "one " + short(name), true
 	case atom.Map != nil:
+		if values, _ := g.resolve(atom.Map.ElementType); anything(values) {
+			return "", false // a struct without fields, of which the presence counts
+		}
 		return "map " + g.element(atom.Map.ElementType), true
 	}
 	return "", false
 }
 
-// element spells the type of a list's items or a map's values.
+// element spells the type of a list's items or a map's values; "[]" is a list of
+// scalars.
 func (g generator) element(ref schema.TypeRef) string {
 	atom, name := g.resolve(ref)
 	switch {
 	case scalars[name] != "":
 		return scalars[name]
+	case anything(atom):
+		return "-"
+	case atom.List != nil:
+		return "[]" // an atomic list of scalars
 	case atom.Map != nil && len(atom.Map.Fields) > 0:
 		g.visit(name)
 		return short(name)
 	}
 	return "-"
+}
+
+// anything says whether a type may be scalar, list and map alike.
+func anything(atom schema.Atom) bool {
+	return atom.Scalar != nil && atom.List != nil && atom.Map != nil
 }
 
 func (g generator) resolve(ref schema.TypeRef) (schema.Atom, string) {
