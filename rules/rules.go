@@ -20,9 +20,14 @@ var All = []*rule.Rule{
 	ServicePortRenamed,
 	ServiceTargetPortChanged,
 	ServiceTargetPortBroken,
+	ServiceTrafficPolicyChanged,
+	ServiceRemoved,
 
 	ImmutableFieldChanged,
 	ResourcesRemoved,
+	PDBBlocksEviction,
+	PDBRemoved,
+	PDBSelectorChanged,
 
 	AutoscalerCeilingRaised,
 	DNSCapacity,
