@@ -167,6 +167,8 @@ func (c *catFile) ask(id string) (objectHeader, error) {
 	}
 	header, err := parseHeader(line)
 	switch {
+	case errors.Is(err, errMissing) && c.repo.isPartial() && c.fetchErr == nil:
+		return header, c.broken(id, err)
 	case errors.Is(err, errMissing):
 		return header, c.repo.missingObject(id, c.fetchErr)
 	case err == nil && header.id != id:
@@ -207,7 +209,7 @@ func (c *catFile) broken(id string, err error) error {
 		return done
 	}
 	switch said := p.stderr.String(); {
-	case fetchFailed(said):
+	case fetchFailed(said) || errors.Is(err, errMissing):
 		if c.fetchErr == nil {
 			c.fetchErr = c.repo.fetchError(said)
 		}

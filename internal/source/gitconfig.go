@@ -86,6 +86,17 @@ func (c gitConfig) promisors() []string {
 	return out
 }
 
+// fetchProgram gives the setting by which the repository itself has fetching run
+// a program that no override switches off: of these, git takes the first.
+func (c gitConfig) fetchProgram() string {
+	for _, s := range c {
+		if !s.isTrusted() && strings.HasPrefix(s.key, "remote.") && (strings.HasSuffix(s.key, ".uploadpack") || strings.HasSuffix(s.key, ".vcs")) {
+			return s.key
+		}
+	}
+	return ""
+}
+
 // overrides gives the settings that switch off the programs which this
 // configuration would have git run: filters, whoever named them, since prdiff
 // compares what is stored; and for fetching in a partial clone, those that the
@@ -100,17 +111,10 @@ func (c gitConfig) overrides() ([]string, error) {
 			out = append(out, "filter."+name+"."+key)
 		}
 	}
-	promisors := c.promisors()
-	if len(promisors) == 0 {
+	if len(c.promisors()) == 0 {
 		return out, nil
 	}
-	for _, name := range promisors {
-		if strings.ContainsAny(name, "=\n") {
-			return nil, fmt.Errorf("git's configuration has a remote named %q: rename it without '='", name)
-		}
-		out = append(out, "remote."+name+".uploadpack=git-upload-pack")
-	}
-	out = append(out, "core.gitProxy=", "core.askPass=", "credential.helper=")
+	out = append(out, "credential.helper=")
 	for _, s := range c {
 		// An empty helper clears the list, those of the repository included.
 		if s.isTrusted() && strings.HasPrefix(s.key, "credential.") && strings.HasSuffix(s.key, ".helper") && !strings.Contains(s.key, "=") {

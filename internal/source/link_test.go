@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -167,43 +166,6 @@ func TestALinkBlobCanBeAnything(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-func TestSpecialFilesAreRefused(t *testing.T) {
-	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "a"), "1")
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	tree, err := openFolder(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tree.Close()
-	checkError(t, tree, "pipe", "is a named pipe", nil)
-	files, err := tree.Files(".")
-	if err != nil || !slices.Equal(files, []string{"a"}) {
-		t.Errorf("Files = %q, %v", files, err)
-	}
-	s, err := Folders(dir, dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	checkChanged(t, s)
-	// The same in place of a tracked file.
-	r := newRepo(t)
-	r.write("f", "1")
-	r.commit("one")
-	if err := os.Remove(filepath.Join(r.dir, "f")); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(r.dir, "f"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	g := r.open("HEAD", "")
-	checkChanged(t, g, "f")
-	checkError(t, head(t, g), "f", "is a named pipe", nil)
 }
 
 func TestASwappedFolderLeadsNowhere(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -65,9 +66,28 @@ func gitEnvironment(getenv func(string) string) []string {
 		"LC_ALL=C", "LANGUAGE=",
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=",
 		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
-		"GIT_PAGER=cat", "GIT_EDITOR=true",
+		"GIT_PAGER=cat", "GIT_EDITOR=true", "GIT_PROXY_COMMAND=",
 	}
-	return pass(env, getenv, passedOn)
+	return safeDirectories(pass(env, getenv, passedOn), getenv)
+}
+
+// safeDirectories hands on what GIT_CONFIG_COUNT says of safe.directory, which is how
+// a container is told to trust the folder that it was given, and nothing else of it.
+func safeDirectories(env []string, getenv func(string) string) []string {
+	count, err := strconv.Atoi(getenv("GIT_CONFIG_COUNT"))
+	if err != nil {
+		return env
+	}
+	n := 0
+	for i := range min(count, 1000) {
+		if !strings.EqualFold(getenv(fmt.Sprintf("GIT_CONFIG_KEY_%d", i)), "safe.directory") {
+			continue
+		}
+		value := getenv(fmt.Sprintf("GIT_CONFIG_VALUE_%d", i))
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=safe.directory", n), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value))
+		n++
+	}
+	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n))
 }
 
 // fixedOverrides switch off what a repository's own configuration could make git
@@ -188,7 +208,7 @@ func (r *repo) readConfig(ctx context.Context, getenv func(string) string) error
 	for _, c := range off {
 		r.overrides = append(r.overrides, "-c", c)
 	}
-	if len(r.config.promisors()) == 0 {
+	if !r.isPartial() || r.config.fetchProgram() != "" {
 		r.env = append(r.env, noFetch...)
 		return nil
 	}
@@ -197,11 +217,14 @@ func (r *repo) readConfig(ctx context.Context, getenv func(string) string) error
 		ssh = r.config.trusted("core.sshcommand")
 	}
 	if ssh == "" {
-		ssh = "ssh"
+		ssh = "ssh -o BatchMode=yes" // do not ask
 	}
 	r.env = append(pass(r.env, getenv, passedOnToFetch), "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "GIT_SSH_COMMAND="+ssh)
 	return nil
 }
+
+// isPartial says whether git fetches objects when they are first read.
+func (r *repo) isPartial() bool { return len(r.config.promisors()) > 0 }
 
 // noFetch is for repositories that have every object: git asks no one for more.
 var noFetch = []string{"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL="}

@@ -15,7 +15,14 @@ func fetchFailed(stderr string) bool {
 }
 
 func (r *repo) fetchError(stderr string) error {
-	return errorOf(ErrMissingObject, "this is a partial clone, and git could not fetch an object that it left out (%s): run prdiff where `git fetch` works, or fetch everything before with `git fetch --refetch --no-filter`", firstLine(stderr))
+	if key := r.config.fetchProgram(); key != "" {
+		return errorOf(ErrMissingObject, "this is a partial clone, and prdiff fetches none of what it left out while the repository's own configuration names a program to fetch with (%s): fetch everything before with `git fetch --refetch --no-filter`", key)
+	}
+	why := firstLine(stderr)
+	if why == "" {
+		why = "no remote has it"
+	}
+	return errorOf(ErrMissingObject, "this is a partial clone, and git could not fetch an object that it left out (%s): run prdiff where `git fetch` works, or fetch everything before with `git fetch --refetch --no-filter`", why)
 }
 
 // missingObject says why an object is not there; fetchErr is what a fetch said.

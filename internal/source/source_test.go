@@ -12,12 +12,12 @@ import (
 // A testRepo is a git repository of its own, untouched by the configuration of
 // the machine.
 type testRepo struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	env map[string]string
 }
 
-func newRepo(t *testing.T, initArgs ...string) *testRepo {
+func newRepo(t testing.TB, initArgs ...string) *testRepo {
 	t.Helper()
 	r := repoAt(t, filepath.Join(t.TempDir(), "repo"))
 	if err := os.Mkdir(r.dir, 0o755); err != nil {
@@ -27,7 +27,7 @@ func newRepo(t *testing.T, initArgs ...string) *testRepo {
 	return r
 }
 
-func repoAt(t *testing.T, dir string) *testRepo {
+func repoAt(t testing.TB, dir string) *testRepo {
 	t.Helper()
 	return &testRepo{t, dir, map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
@@ -60,7 +60,7 @@ func (r *testRepo) write(name, content string) {
 	writeFile(r.t, filepath.Join(r.dir, name), content)
 }
 
-func writeFile(t *testing.T, p, content string) {
+func writeFile(t testing.TB, p, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 		t.Fatal(err)
