@@ -86,6 +86,11 @@ func replicasOf(o *Object) Replicas {
 	case "CronJob", "Pod":
 		return Replicas{Count: 1, Known: true, From: "default"}
 	}
+	// Grafana's rollout-operator sets the count from another object
+	// (https://github.com/grafana/rollout-operator#how-scaling-up-and-down-works).
+	if leader := o.Annotation("grafana.com/rollout-mirror-replicas-from-resource-name"); leader != "" {
+		return Replicas{From: o.Annotation("grafana.com/rollout-mirror-replicas-from-resource-kind") + " " + leader}
+	}
 	if n, ok := o.At("spec.replicas").Int(); ok {
 		return Replicas{Count: int(n), Known: true, From: "spec.replicas"}
 	}
