@@ -4,6 +4,9 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -17,12 +20,84 @@ const Mask = "***"
 // not kept.
 type Masked struct {
 	Shown string // the text with each secret part replaced by Mask
-	sum   [sha256.Size]byte
+	parts []maskedPart
 }
 
-// Same says whether two masked texts hide the same secret.
+// A maskedPart is one secret part: where its Mask stands in Shown, and its hash.
+type maskedPart struct {
+	at  int
+	sum [sha256.Size]byte
+}
+
+// Same says whether two masked texts are the same, what they hide included.
 func (m *Masked) Same(o *Masked) bool {
-	return m.Shown == o.Shown && m.sum == o.sum
+	return m.Shown == o.Shown && slices.Equal(m.parts, o.parts)
+}
+
+// Whole says whether nothing but a secret is in the text.
+func (m *Masked) Whole() bool { return m.Shown == Mask && len(m.parts) == 1 }
+
+// A mark is Mask with a fingerprint: markHead, 16 hex digits, markTail. It is one
+// plain word to the readers of all common formats, which Mask is not.
+const (
+	markHead   = "prdiffmask"
+	markTail   = "x"
+	markDigits = 16
+)
+
+// Marked gives the text that v holds with a word in the place of each secret part
+// that differs where the secrets differ: for comparing the lines or the structure
+// inside a text. The words are others in each run: Unmark turns them into Mask
+// before anything is shown.
+func (v Value) Marked() string {
+	m := v.Masked()
+	if m == nil {
+		return v.Text()
+	}
+	var b strings.Builder
+	from := 0
+	for _, p := range m.parts {
+		b.WriteString(m.Shown[from:p.at])
+		b.WriteString(markHead + hex.EncodeToString(p.sum[:markDigits/2]) + markTail)
+		from = p.at + len(Mask)
+	}
+	b.WriteString(m.Shown[from:])
+	return b.String()
+}
+
+// Unmark replaces the words that Marked puts in by Mask.
+func Unmark(text string) string {
+	const length = len(markHead) + markDigits + len(markTail)
+	var b strings.Builder
+	for {
+		i := strings.Index(text, markHead)
+		if i < 0 {
+			break
+		}
+		if end := i + length; end <= len(text) && isHex(text[i+len(markHead):end-len(markTail)]) && strings.HasSuffix(text[:end], markTail) {
+			b.WriteString(text[:i] + Mask)
+			text = text[end:]
+			continue
+		}
+		b.WriteString(text[:i+len(markHead)])
+		text = text[i+len(markHead):]
+	}
+	if b.Len() == 0 {
+		return text
+	}
+	b.WriteString(text)
+	return b.String()
+}
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+
+// MaskText replaces what is secret in a text by Mask: for error texts, and lines
+// of files that never became an object.
+func MaskText(text string) string {
+	if m := maskSpans(text, secretSpans(text, anyText)); m != nil {
+		return m.Shown
+	}
+	return text
 }
 
 // runKey keys the hashes of one run, so that a hash that would leak says nothing
@@ -33,26 +108,42 @@ var runKey = sync.OnceValue(func() []byte {
 	return key
 })
 
-func newMasked(shown, secret string) *Masked {
+func hash(secret string) (sum [sha256.Size]byte) {
 	mac := hmac.New(sha256.New, runKey())
 	mac.Write([]byte(secret))
-	m := &Masked{Shown: shown}
-	mac.Sum(m.sum[:0])
-	return m
+	mac.Sum(sum[:0])
+	return sum
 }
 
-// mask replaces what is secret in o by Masked values, in place.
-func (o *Object) mask() {
-	if o.Ref.Kind != "Secret" || o.Ref.Group != "" {
-		return
+// maskWhole masks all of a text.
+func maskWhole(secret string) *Masked {
+	return &Masked{Shown: Mask, parts: []maskedPart{{0, hash(secret)}}}
+}
+
+// A span is a part of a text, from its first byte to the one behind it.
+type span struct{ start, end int }
+
+// maskSpans masks parts of a text, nil when there are none. Spans may overlap and
+// come in any order.
+func maskSpans(text string, spans []span) *Masked {
+	if len(spans) == 0 {
+		return nil
 	}
-	for _, field := range []string{"data", "stringData"} {
-		values, ok := o.root[field].(map[string]any)
-		if !ok {
-			continue
+	slices.SortFunc(spans, func(a, b span) int { return a.start - b.start })
+	m := &Masked{}
+	var b strings.Builder
+	from := 0
+	for i := 0; i < len(spans); {
+		s := spans[i]
+		for i++; i < len(spans) && spans[i].start <= s.end; i++ {
+			s.end = max(s.end, spans[i].end)
 		}
-		for k, v := range values {
-			values[k] = newMasked(Mask, Value{v}.String())
-		}
+		b.WriteString(text[from:s.start])
+		m.parts = append(m.parts, maskedPart{b.Len(), hash(text[s.start:s.end])})
+		b.WriteString(Mask)
+		from = s.end
 	}
+	b.WriteString(text[from:])
+	m.Shown = b.String()
+	return m
 }

@@ -1,0 +1,191 @@
+package object
+
+import (
+	"path"
+	"strings"
+)
+
+// mask replaces what is secret in o by Masked values, in place. It is the only
+// way by which text gets into an object.
+func (o *Object) mask() {
+	dropSOPS(o.root)
+	m := masker{rules: anyText}
+	switch o.Ref.GroupKind() {
+	case "Secret":
+		maskAll(o.root, "data")
+		maskAll(o.root, "stringData")
+	case "SealedSecret.bitnami.com":
+		spec, _ := o.root["spec"].(map[string]any)
+		maskAll(spec, "encryptedData")
+		template, _ := spec["template"].(map[string]any)
+		maskAll(template, "data")
+	case "CustomResourceDefinition.apiextensions.k8s.io":
+		// Schemas describe fields called password; their texts are prose.
+		m.rules = shapesOnly
+	}
+	switch o.Ref.Group {
+	case "external-secrets.io", "secrets-store.csi.x-k8s.io":
+		// secretKey is the name of a key there.
+		m.keyNames = true
+	}
+	m.mapping(o.root, inManifest)
+}
+
+// dropSOPS takes out the map that SOPS adds to an encrypted file: it never
+// reaches the cluster, and each edit changes all of it
+// (https://getsops.io/docs/#important-information-on-types).
+func dropSOPS(root map[string]any) {
+	if sops, ok := root["sops"].(map[string]any); ok && (sops["mac"] != nil || sops["lastmodified"] != nil) {
+		delete(root, "sops")
+	}
+}
+
+// maskAll masks every value of a map whole.
+func maskAll(m map[string]any, field string) {
+	switch x := m[field].(type) {
+	case map[string]any:
+		for k, v := range x {
+			if _, done := v.(*Masked); !done {
+				x[k] = maskWhole(Value{v}.String())
+			}
+		}
+	case string:
+		m[field] = maskWhole(x)
+	}
+}
+
+// A place is what kind of map a value is in.
+type place int
+
+const (
+	inManifest place = iota
+	inData           // data and binaryData of a ConfigMap: keys are file names or variables
+	inNames          // labels and selectors: never secret by name
+)
+
+type masker struct {
+	rules    textRules
+	keyNames bool // secretKey names a key
+}
+
+func (m masker) mapping(fields map[string]any, where place) {
+	m.pair(fields)
+	for k, v := range fields {
+		switch x := v.(type) {
+		case string:
+			if masked := m.field(k, x, where); masked != nil {
+				fields[k] = masked
+			}
+		case int64:
+			// A password of digits is a number to YAML.
+			if where != inNames && m.rules != shapesOnly && isPasswordName(k) {
+				fields[k] = maskWhole(Value{x}.String())
+			}
+		case map[string]any:
+			m.mapping(x, placeOf(k, where))
+		case []any:
+			m.list(x, placeOf(k, where))
+		}
+	}
+}
+
+func placeOf(key string, where place) place {
+	switch key {
+	case "labels", "matchLabels", "selector", "nodeSelector", "commonLabels":
+		return inNames
+	case "data", "binaryData":
+		return inData
+	}
+	if where == inNames {
+		return inNames
+	}
+	return inManifest
+}
+
+// pair masks the value of a name and value beside each other, as environment
+// variables and parameters have them.
+func (m masker) pair(fields map[string]any) {
+	value, ok := fields["value"].(string)
+	if !ok || m.rules == shapesOnly {
+		return
+	}
+	for _, key := range []string{"name", "key"} {
+		if name, ok := fields[key].(string); ok && isSecretName(name) && !isPlaceholder(value) {
+			fields["value"] = maskWhole(value)
+			return
+		}
+	}
+}
+
+func (m masker) list(items []any, where place) {
+	flag := "" // the flag in the item before, when its value stands in this one
+	for i, item := range items {
+		switch x := item.(type) {
+		case string:
+			if flag != "" && !strings.HasPrefix(x, "-") && !isPlaceholder(x) {
+				items[i] = maskWhole(x)
+			} else if masked := maskSpans(x, secretSpans(x, m.rules)); masked != nil {
+				items[i] = masked
+			}
+			flag = ""
+			if name := strings.TrimLeft(x, "-"); m.rules != shapesOnly && name != x && !strings.Contains(name, "=") && isSecretName(name) {
+				flag = name
+			}
+			continue
+		case map[string]any:
+			m.mapping(x, where)
+		case []any:
+			m.list(x, where)
+		}
+		flag = ""
+	}
+}
+
+// field masks the text of one field, nil when nothing in it is secret.
+func (m masker) field(key, text string, where place) *Masked {
+	if where != inNames && m.rules != shapesOnly && m.secretField(key, text, where) {
+		return maskWhole(text)
+	}
+	return maskSpans(text, secretSpans(text, m.rules))
+}
+
+// secretField says whether a field's name makes all of its text a secret.
+func (m masker) secretField(key, text string, where place) bool {
+	if holdsManifest(key) {
+		return true
+	}
+	if where == inData && isKeyFile(key) {
+		return true
+	}
+	if !isSecretName(key) || isPlaceholder(text) {
+		return false
+	}
+	if m.keyNames && key == "secretKey" {
+		return false
+	}
+	return where == inData || !namesSecret(key, text)
+}
+
+// holdsManifest says whether an annotation holds a whole manifest as some tool
+// left it, secrets included.
+func holdsManifest(key string) bool {
+	switch key {
+	case "kubectl.kubernetes.io/last-applied-configuration", "banzaicloud.com/last-applied", "objectset.rio.cattle.io/applied",
+		"kapp.k14s.io/original", "openshift.io/last-applied-configuration":
+		return true
+	}
+	return false
+}
+
+// isKeyFile says whether a file is a private key or a store of them by its name.
+func isKeyFile(name string) bool {
+	switch path.Ext(name) {
+	case ".key", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx":
+		return true
+	}
+	switch name {
+	case "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".htpasswd", "htpasswd", ".pgpass", ".netrc", ".dockercfg", ".dockerconfigjson":
+		return true
+	}
+	return false
+}
