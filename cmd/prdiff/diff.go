@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,7 +40,8 @@ could be looked at, or prdiff was called wrongly.`,
   prdiff diff before.yaml after.yaml --fail-on error
   prdiff diff --format markdown=comment.md --format json=report.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(shown.check(), work.check()); err != nil {
+			part, err := parseShard(shard)
+			if err := errors.Join(err, shown.check(), work.check()); err != nil {
 				return err
 			}
 			ctx, stop := context.WithCancel(cmd.Context())
@@ -51,9 +51,7 @@ could be looked at, or prdiff was called wrongly.`,
 				return err
 			}
 			defer c.src.Close()
-			if c.shard, err = parseShard(shard); err != nil {
-				return err
-			}
+			c.shard = part
 			tell, finish := e.progress(shown.quiet)
 			c.tell = tell
 			rep, err := compare(ctx, c)
@@ -100,9 +98,6 @@ func open(ctx context.Context, e env, sides sideFlags, work workFlags, args []st
 		}
 	}
 	if c.src, err = source.Git(ctx, e.dir, sides.base, sides.head, o); err != nil {
-		if errors.Is(err, source.ErrNotRepository) {
-			err = fmt.Errorf("%w: prdiff diff BEFORE AFTER compares two folders without one", err)
-		}
 		return c, err
 	}
 	head, err := c.src.Head(ctx)

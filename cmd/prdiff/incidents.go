@@ -106,7 +106,11 @@ func tellIncident(w io.Writer, i incident.Incident, similar []incident.Match) er
 		{"Rules", strings.Join(i.Rules, ", ")}, {"Source", i.URL}, {"Case", i.IncidentLib},
 	} {
 		if p[1] != "" {
-			for n, l := range wrap(p[0]+": "+p[1], 96) {
+			lines := wrap(p[0]+": "+p[1], 96)
+			if p[0] == "Source" {
+				lines = []string{p[0] + ": " + p[1]} // an address is not broken
+			}
+			for n, l := range lines {
 				if n > 0 {
 					l = "  " + l
 				}
