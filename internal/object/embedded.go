@@ -28,7 +28,7 @@ func Embedded(text string) (Value, bool) {
 		return Value{}, false
 	}
 	trimmed := strings.TrimSpace(text)
-	if trimmed == "" || !strings.ContainsAny(trimmed, "\n{[") {
+	if trimmed == "" || !strings.ContainsAny(text, "\n{[") {
 		return Value{}, false
 	}
 	if trimmed[0] == '{' || trimmed[0] == '[' {
