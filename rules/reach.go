@@ -188,7 +188,14 @@ func rolloutOf(w object.Workload) impact.Rollout {
 		return impact.DefaultRollout(impact.Still, w.Replicas.Count)
 	}
 	if w.Text(string(strategy.Key("type"))) == "OnDelete" {
-		r.Strategy = impact.Still
+		// Grafana's rollout-operator replaces the pods of its groups, one at a time
+		// (https://github.com/grafana/rollout-operator#how-updates-work).
+		if w.Ref.Kind != "StatefulSet" || w.Labels()["rollout-group"] == "" {
+			r.Strategy = impact.Still
+		} else if a, err := impact.ParseAmount(w.Annotation("rollout-max-unavailable")); err == nil {
+			r.MaxUnavailable = a
+		}
+		return r
 	}
 	r.MaxSurge = amount(string(strategy.Key("rollingUpdate").Key("maxSurge")), r.MaxSurge)
 	r.MaxUnavailable = amount(string(strategy.Key("rollingUpdate").Key("maxUnavailable")), r.MaxUnavailable)

@@ -22,6 +22,8 @@ var All = []*rule.Rule{
 	ServiceTargetPortBroken,
 	ServiceTrafficPolicyChanged,
 	ServiceRemoved,
+	NetworkPolicyIsolates,
+	NetworkPolicyTightened,
 
 	ImmutableFieldChanged,
 	ResourcesRemoved,
