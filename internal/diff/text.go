@@ -21,7 +21,7 @@ func (w *walker) compareTexts(before, after object.Value) bool {
 		return false // structures inside structures stay what they are
 	}
 	last := w.steps[len(w.steps)-1]
-	if !last.list && last.key == "description" || !strings.Contains(b, "\n") && !strings.ContainsAny(b, "{[") {
+	if !last.list && last.key == "description" || !strings.ContainsAny(b, "\n{[") && !strings.ContainsAny(a, "\n{[") {
 		return false
 	}
 	w.text = &text{before: before, after: after, depth: len(w.steps)}
@@ -37,20 +37,15 @@ func (w *walker) compareTexts(before, after object.Value) bool {
 }
 
 func (w *walker) compareStructures(name, before, after string) bool {
-	if vb, ok := object.Embedded(before); ok {
-		va, ok := object.Embedded(after)
-		if ok && vb.Type() == va.Type() {
+	for _, read := range []func(string) (object.Value, bool){object.Embedded, parseSettings} {
+		vb, ok := read(before)
+		if !ok {
+			continue
+		}
+		if va, ok := read(after); ok && vb.Type() == va.Type() {
 			w.compare(vb, va, nil, nil)
 			return true
 		}
-		return false
-	}
-	if vb, ok := parseSettings(before); ok {
-		if va, ok := parseSettings(after); ok {
-			w.compare(vb, va, nil, nil)
-			return true
-		}
-		return false
 	}
 	db, ok := parseDirectives(name, before)
 	if !ok {
