@@ -132,7 +132,7 @@ func identify(before, after object.Value, r renaming) (b, a []int, swap bool) {
 				n = len(numbers)
 				numbers[s] = n
 			}
-			ids, texts = append(ids, n), append(texts, s)
+			ids, texts = append(ids, n), append(texts, object.Unmark(s)) // marks differ from run to run
 		}
 		return ids, texts
 	}

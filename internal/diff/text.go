@@ -16,10 +16,17 @@ type text struct {
 // and its kin, or nested directives. It is false, with nothing done, when they
 // hold none that both sides can be read as.
 func (w *walker) compareTexts(before, after object.Value) bool {
-	b, a := before.Text(), after.Text()
-	if w.text != nil || before.Masked() != nil || after.Masked() != nil || len(w.steps) == 0 {
+	if w.text != nil || len(w.steps) == 0 {
 		return false // structures inside structures stay what they are
 	}
+	for _, v := range []object.Value{before, after} {
+		if m := v.Masked(); m != nil && m.Whole() {
+			return false
+		}
+	}
+	// Secrets in the texts become words that differ where the secrets do; emit
+	// masks them again.
+	b, a := before.Marked(), after.Marked()
 	last := w.steps[len(w.steps)-1]
 	if !last.list && last.key == "description" || !strings.ContainsAny(b, "\n{[") && !strings.ContainsAny(a, "\n{[") {
 		return false

@@ -149,8 +149,17 @@ func (w *walker) pop()        { w.steps = w.steps[:len(w.steps)-1] }
 // emit records a difference at the current place.
 func (w *walker) emit(f Field) {
 	f.steps = slices.Clone(w.steps)
+	if f.text = w.text; f.text != nil && f.Hidden != filterLayout {
+		f.Before, f.After = f.Before.Unmarked(), f.After.Unmarked()
+		for i := f.text.depth; i < len(f.steps); i++ {
+			s := &f.steps[i]
+			s.key, s.sel = object.Unmark(s.key), slices.Clone(s.sel)
+			for j := range s.sel {
+				s.sel[j] = object.Unmark(s.sel[j])
+			}
+		}
+	}
 	f.Path = pathOf(f.steps)
-	f.text = w.text
 	w.fields = append(w.fields, f)
 }
 

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -212,4 +213,63 @@ func plainScalar(s string) any {
 		return f
 	}
 	return s
+}
+
+// Unmarked gives v, which was read from a text of Marked, with the words for its
+// secrets turned back into masked parts. Map keys are left as they are.
+func (v Value) Unmarked() Value { return Value{unmarked(v.raw)} }
+
+func unmarked(raw any) any {
+	switch x := raw.(type) {
+	case string:
+		if m := unmarkText(x); m != nil {
+			return m
+		}
+	case map[string]any:
+		m := make(map[string]any, len(x))
+		for k, item := range x {
+			m[k] = unmarked(item)
+		}
+		return m
+	case []any:
+		l := make([]any, len(x))
+		for i, item := range x {
+			l[i] = unmarked(item)
+		}
+		return l
+	}
+	return raw
+}
+
+// unmarkText gives a text with marks as a masked one, nil where it has none. Of
+// each hash only the digits of the mark are left, which is enough to compare
+// texts that come from the same two.
+func unmarkText(text string) *Masked {
+	const length = len(markHead) + markDigits + len(markTail)
+	var b strings.Builder
+	m := &Masked{}
+	for {
+		i := strings.Index(text, markHead)
+		if i < 0 || i+length > len(text) {
+			break
+		}
+		digits := text[i+len(markHead) : i+length-len(markTail)]
+		if sum, err := hex.DecodeString(digits); err == nil && strings.HasPrefix(text[i+length-len(markTail):], markTail) {
+			b.WriteString(text[:i])
+			part := maskedPart{at: b.Len()}
+			copy(part.sum[:], sum)
+			m.parts = append(m.parts, part)
+			b.WriteString(Mask)
+			text = text[i+length:]
+			continue
+		}
+		b.WriteString(text[:i+len(markHead)])
+		text = text[i+len(markHead):]
+	}
+	if len(m.parts) == 0 {
+		return nil
+	}
+	b.WriteString(text)
+	m.Shown = b.String()
+	return m
 }
