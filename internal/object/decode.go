@@ -1,8 +1,10 @@
 package object
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"strconv"
@@ -12,13 +14,13 @@ import (
 )
 
 // decodeYAML reads one YAML document that starts at the given line of its file.
-func decodeYAML(text []byte, line int) (document, error) {
+func decodeYAML(text []byte, line int, keys *keyCache) (document, error) {
 	offset, before, ok := firstContent(text)
 	if !ok {
 		return document{}, nil
 	}
 	first := line + before
-	if d, ok := decodePlainYAML(text, offset, first); ok {
+	if d, ok := decodePlainYAML(text, offset, first, keys); ok {
 		return d, nil
 	}
 	if len(text) > maxDocumentBytes {
@@ -31,8 +33,7 @@ func decodeYAML(text []byte, line int) (document, error) {
 // kubectl, uses.
 func decodeFullYAML(text []byte, line, first int) (document, error) {
 	d := document{line: first}
-	var raw any
-	err := yaml.UnmarshalStrict(text, &raw)
+	raw, err := unmarshalOne(text, true)
 	var typeErr *yaml.TypeError
 	if errors.As(err, &typeErr) {
 		// In a strict reading a key that overrides a merged one counts as double
@@ -40,8 +41,7 @@ func decodeFullYAML(text []byte, line, first int) (document, error) {
 		if !strings.Contains(string(text), "<<") {
 			d.warnings = duplicates(typeErr, line)
 		}
-		raw = nil
-		err = yaml.Unmarshal(text, &raw)
+		raw, err = unmarshalOne(text, false)
 	}
 	if err != nil {
 		return document{}, yamlError(err, line, first)
@@ -51,6 +51,26 @@ func decodeFullYAML(text []byte, line, first int) (document, error) {
 		return document{}, &lineError{first, err}
 	}
 	return d, nil
+}
+
+var errMoreContent = errors.New("a second document follows without --- before it")
+
+// unmarshalOne reads a text that must be one document: the library's Unmarshal
+// passes over what follows the first.
+func unmarshalOne(text []byte, strict bool) (any, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.SetStrict(strict)
+	var raw, more any
+	if err := d.Decode(&raw); err != nil {
+		return nil, err
+	}
+	switch err := d.Decode(&more); {
+	case errors.Is(err, io.EOF):
+		return raw, nil
+	case err != nil:
+		return nil, err
+	}
+	return nil, errMoreContent
 }
 
 // Aliases can make a small file large: the library bounds how many values they

@@ -68,11 +68,13 @@ func (n *normalizer) normalize(raw any, depth int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if v == nil {
-				continue
+			key = strings.ToValidUTF8(key, "\uFFFD")
+			if _, double := m[key]; double {
+				return nil, fmt.Errorf("two keys of a map become one in JSON: %q", MaskText(key))
 			}
-			m[strings.ToValidUTF8(key, "\uFFFD")] = v
+			m[key] = v
 		}
+		dropNulls(m)
 		return m, nil
 	case []any:
 		for i, item := range x {

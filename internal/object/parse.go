@@ -86,10 +86,20 @@ type reader struct {
 	unit, path string
 	objects    []*Object
 	errs       []error
+	unreadable bool // a document is no YAML
 }
 
 func (r *reader) fail(line int, err error) {
 	r.errs = append(r.errs, &ParseError{Path: r.path, Line: line, Err: err})
+}
+
+// failAt notes an error at its own line, or at the given one when it has none.
+func (r *reader) failAt(line int, err error) {
+	var at *lineError
+	if errors.As(err, &at) {
+		line, err = at.line, at.err
+	}
+	r.fail(line, err)
 }
 
 func (r *reader) read(text []byte) {
@@ -105,44 +115,26 @@ func (r *reader) read(text []byte) {
 		// reader knows better what is wrong.
 		asYAML := reader{unit: r.unit, path: r.path}
 		asYAML.readYAML(text)
-		if !asYAML.broken() {
+		if !asYAML.unreadable {
 			*r = asYAML
 			return
 		}
 		for _, d := range docs {
 			r.add(d)
 		}
-		var at *lineError
-		if errors.As(err, &at) {
-			r.fail(at.line, at.err)
-		} else {
-			r.fail(0, err)
-		}
+		r.failAt(0, err)
 		return
 	}
 	r.readYAML(text)
 }
 
-// broken says whether an error was more than a foreign document or a double key.
-func (r *reader) broken() bool {
-	for _, err := range r.errs {
-		if !errors.Is(err, ErrNotManifest) && !errors.Is(err, ErrNoName) && !errors.Is(err, ErrDuplicateKey) {
-			return true
-		}
-	}
-	return false
-}
-
 func (r *reader) readYAML(text []byte) {
+	var keys keyCache
 	for _, c := range splitDocuments(text) {
-		d, err := decodeYAML(text[c.start:c.end], c.line)
+		d, err := decodeYAML(text[c.start:c.end], c.line, &keys)
 		if err != nil {
-			var at *lineError
-			if errors.As(err, &at) {
-				r.fail(at.line, at.err)
-			} else {
-				r.fail(c.line, err)
-			}
+			r.unreadable = true
+			r.failAt(c.line, err)
 			continue
 		}
 		r.add(d)

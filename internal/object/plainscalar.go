@@ -267,10 +267,9 @@ func (p *plainReader) flowMap(depth int) (any, bool) {
 		p.i++
 		p.skipSpaces()
 		v, ok := p.flow(depth + 1)
-		if !ok {
+		if !ok || !p.put(out, key, v, p.line) {
 			return nil, false
 		}
-		p.put(out, key, v, p.line)
 		if more, ok := p.flowNext('}'); !ok || !more {
 			dropNulls(out)
 			return out, ok

@@ -17,16 +17,28 @@ type plainReader struct {
 	depth     int
 	warnings  []*lineError
 	itemLines []int
+	keys      *keyCache
+}
+
+// A keyCache remembers keys: manifests use few, again and again.
+type keyCache [256]string
+
+func (c *keyCache) text(b []byte) string {
+	slot := &c[(uint(len(b))*31+uint(b[0])*7+uint(b[len(b)-1])*13+uint(b[len(b)/2]))%256]
+	if *slot != string(b) {
+		*slot = string(b)
+	}
+	return *slot
 }
 
 // decodePlainYAML reads a document whose first content line begins at offset and
 // is the given line of its file.
-func decodePlainYAML(text []byte, offset, line int) (document, bool) {
+func decodePlainYAML(text []byte, offset, line int, keys *keyCache) (document, bool) {
 	head := text[:offset]
 	if isMarker(text[offset:], '-') || bytes.HasPrefix(head, []byte("%")) || bytes.Contains(head, []byte("\n%")) || !printable(text) {
 		return document{}, false
 	}
-	p := plainReader{b: text, i: offset, line: line}
+	p := plainReader{b: text, i: offset, line: line, keys: keys}
 	indent, ok := p.toContent()
 	if !ok || p.i == len(p.b) {
 		return document{}, false
@@ -213,7 +225,9 @@ func (p *plainReader) mapping(indent int, key string) (any, bool) {
 		if !ok {
 			return nil, false
 		}
-		p.put(out, key, value, line)
+		if !p.put(out, key, value, line) {
+			return nil, false
+		}
 		nulls = nulls || value == nil
 		next, _, ok := p.peekIndent()
 		if !ok {
@@ -238,12 +252,17 @@ func (p *plainReader) mapping(indent int, key string) (any, bool) {
 	}
 }
 
-// put stores a value, a null as well, so that a double key is seen.
-func (p *plainReader) put(m map[string]any, key string, value any, line int) {
+// put stores a value, a null as well, so that a double key is seen. Keys like 1 and
+// 1.0 become one text although they are two to YAML: that is for the full reader.
+func (p *plainReader) put(m map[string]any, key string, value any, line int) bool {
 	if _, double := m[key]; double {
+		if _, isText := resolvePlain(key).(string); !isText {
+			return false
+		}
 		p.warnings = append(p.warnings, duplicateKey(line, key))
 	}
 	m[key] = value
+	return true
 }
 
 // dropNulls takes the keys with nulls out of a map that is complete.
@@ -326,7 +345,7 @@ func (p *plainReader) key() (key string, ok, found bool) {
 		i++
 	}
 	if i > start && i < len(p.b) && p.b[i] == ':' && (i+1 == len(p.b) || p.b[i+1] == ' ' || p.b[i+1] == '\n') {
-		text := string(p.b[start:i])
+		text := p.keys.text(p.b[start:i])
 		if i-start > maxKey || text[0] == '-' {
 			return "", false, true
 		}

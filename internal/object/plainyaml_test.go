@@ -26,7 +26,7 @@ func checkPlain(t *testing.T, text string) bool {
 	for _, c := range splitDocuments(decoded) {
 		doc := decoded[c.start:c.end]
 		offset, lines, _ := firstContent(doc)
-		plain, ok := decodePlainYAML(doc, offset, c.line+lines)
+		plain, ok := decodePlainYAML(doc, offset, c.line+lines, &keyCache{})
 		if !ok {
 			continue
 		}

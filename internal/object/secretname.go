@@ -65,17 +65,42 @@ func isPasswordName(name string) bool {
 	return strings.Contains(lower, "pass") || strings.Contains(lower, "pwd")
 }
 
-// mayEndSecret is a cheap test that nearly all names fail.
+// mayEndSecret is a cheap test that nearly all names fail: by their last three
+// letters, digits left aside.
 func mayEndSecret(name string) bool {
-	if len(name) < 2 || len(name) > 120 {
+	end := len(name)
+	for end > 0 && (isDigit(name[end-1]) || name[end-1] == '_' || name[end-1] == '-') {
+		end--
+	}
+	if end < 2 || len(name) > 120 {
 		return false
 	}
-	switch c := name[len(name)-1] | 0x20; c {
-	case 'd', 't', 'n', 'y', 's', 'e', 'w', 'h', 'g', 'a', '4':
-		return true
-	default:
-		return c >= '0' && c <= '9'
+	last := [3]byte{' ', name[end-2] | 0x20, name[end-1] | 0x20}
+	if end > 2 {
+		last[0] = name[end-3] | 0x20
 	}
+	switch string(last[:]) {
+	case "ord", "swd", "ase", "pwd", "ode", "ret", "key", "ken", "ass", "als", "uth", "ata", "sec":
+		return true
+	case "lue", "ain", "ext", "raw", "ing", "ash", "ded", "ent", "ral", "old", "new", "ous", "ult":
+		return end >= 7 && hasStem(name)
+	}
+	return last[1] == 'p' && last[2] == 'w' || end < len(name) && hasStem(name)
+}
+
+// hasStem says whether a part of a name is one that secrets' names have.
+func hasStem(name string) bool {
+	for i := 0; i+3 <= len(name); i++ {
+		stem := [3]byte{name[i] | 0x20, name[i+1] | 0x20, name[i+2] | 0x20}
+		switch string(stem[:]) {
+		case "pas", "ecr", "oke", "key", "red":
+			return true
+		}
+		if stem[0] == 'p' && stem[1] == 'w' {
+			return true
+		}
+	}
+	return false
 }
 
 // isFiller says whether a word after "password" and the like does not change what

@@ -22,8 +22,8 @@ const (
 	dots          // letters, digits, _, - and .
 )
 
-var shapesByFirst = func() map[byte][]shape {
-	byFirst := map[byte][]shape{}
+// shapesByFirst gives the shapes that begin with a byte.
+var shapesByFirst = func() (byFirst [256][]shape) {
 	for _, s := range shapes {
 		byFirst[s.prefix[0]] = append(byFirst[s.prefix[0]], s)
 	}

@@ -27,8 +27,10 @@ type spanner struct {
 // its name.
 var interesting = func() (t [256]byte) {
 	t[':'], t['='], t['-'], t['$'] = ':', '=', '-', '$'
-	for c := range shapesByFirst {
-		t[c] = 'w'
+	for c, shapes := range shapesByFirst {
+		if len(shapes) > 0 {
+			t[c] = 'w'
+		}
 	}
 	for _, c := range []byte("EBbhdarmiLc") {
 		t[c] = 'w'
