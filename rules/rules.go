@@ -22,6 +22,12 @@ var All = []*rule.Rule{
 	ServiceTargetPortBroken,
 	ServiceTrafficPolicyChanged,
 	ServiceRemoved,
+	RouteRemoved,
+	RouteBackendChanged,
+	RouteWithoutHost,
+	IngressClassChanged,
+	IngressTLSChanged,
+	IngressAnnotationChanged,
 	NetworkPolicyIsolates,
 	NetworkPolicyTightened,
 
