@@ -42,12 +42,12 @@ func ServiceHost(host, from string) (name, namespace string, ok bool) {
 	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
 	at := slices.Index(labels, "svc")
 	switch {
+	case len(labels) == 1:
+		name, namespace = labels[0], from
 	case at >= 2:
 		name, namespace = labels[at-2], labels[at-1]
 	case at >= 0 || len(labels) > 3:
 		return "", "", false
-	case len(labels) == 1:
-		name, namespace = labels[0], from
 	default:
 		name, namespace = labels[len(labels)-2], labels[len(labels)-1]
 	}

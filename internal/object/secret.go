@@ -1,6 +1,7 @@
 package object
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -100,16 +101,32 @@ func MaskText(text string) string {
 	return text
 }
 
-// runKey keys the hashes of one run, so that a hash that would leak says nothing
-// about the secret behind it.
-var runKey = sync.OnceValue(func() []byte {
-	key := make([]byte, 32)
-	rand.Read(key) // never fails since Go 1.24
-	return key
-})
+// run holds the key of the hashes of one run, so that a hash that would leak says
+// nothing about the secret behind it.
+var run struct {
+	once sync.Once
+	key  []byte
+}
+
+// RunKey is what the processes of one run share, so that secrets which they mask
+// can be compared. It is never written anywhere.
+func RunKey() []byte {
+	run.once.Do(func() {
+		run.key = make([]byte, 32)
+		rand.Read(run.key) // never fails since Go 1.24
+	})
+	return run.key
+}
+
+// JoinRun makes the run of another process that of this one. It comes before the
+// first object; afterwards it has no effect, and the answer is no.
+func JoinRun(key []byte) bool {
+	run.once.Do(func() { run.key = bytes.Clone(key) })
+	return bytes.Equal(run.key, key)
+}
 
 func hash(secret string) (sum [sha256.Size]byte) {
-	mac := hmac.New(sha256.New, runKey())
+	mac := hmac.New(sha256.New, RunKey())
 	mac.Write([]byte(secret))
 	mac.Sum(sum[:0])
 	return sum

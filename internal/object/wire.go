@@ -1,0 +1,311 @@
+package object
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"math"
+	"strings"
+)
+
+// The first byte of each value on the wire.
+const (
+	wireNil = iota
+	wireMap
+	wireList
+	wireText
+	wireInt
+	wireFloat
+	wireTrue
+	wireFalse
+	wireMasked
+)
+
+// AppendWire appends an object in the form that a WireReader reads, for handing
+// it to another process of this run. Secrets stay masked: they can be compared
+// there when both processes have one RunKey.
+func (o *Object) AppendWire(b []byte) []byte {
+	for _, s := range []string{o.Ref.Unit, o.apiVersion, o.Ref.Kind, o.Ref.Namespace, o.Ref.Name, o.Origin.Path} {
+		b = appendWireText(b, s)
+	}
+	b = binary.AppendUvarint(b, uint64(max(o.Origin.Line, 0)))
+	return appendWireValue(b, o.root)
+}
+
+// Masks says whether the object holds a secret, which is masked.
+func (o *Object) Masks() bool { return masks(o.root) }
+
+func masks(v any) bool {
+	switch v := v.(type) {
+	case *Masked:
+		return true
+	case map[string]any:
+		for _, item := range v {
+			if masks(item) {
+				return true
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if masks(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func appendWireText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func appendWireValue(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case map[string]any:
+		b = binary.AppendUvarint(append(b, wireMap), uint64(len(v)))
+		for _, k := range (Value{v}).Keys() {
+			b = appendWireValue(appendWireText(b, k), v[k])
+		}
+		return b
+	case []any:
+		b = binary.AppendUvarint(append(b, wireList), uint64(len(v)))
+		for _, item := range v {
+			b = appendWireValue(b, item)
+		}
+		return b
+	case string:
+		return appendWireText(append(b, wireText), v)
+	case int64:
+		return binary.AppendVarint(append(b, wireInt), v)
+	case float64:
+		return binary.LittleEndian.AppendUint64(append(b, wireFloat), math.Float64bits(v))
+	case bool:
+		if v {
+			return append(b, wireTrue)
+		}
+		return append(b, wireFalse)
+	case *Masked:
+		b = appendWireText(append(b, wireMasked), v.Shown)
+		b = binary.AppendUvarint(b, uint64(len(v.parts)))
+		for _, p := range v.parts {
+			b = append(binary.AppendUvarint(b, uint64(p.at)), p.sum[:]...)
+		}
+		return b
+	}
+	return append(b, wireNil)
+}
+
+// A WireReader reads objects that AppendWire wrote, one after the other. Its
+// bytes may come from a process that is not trusted: whatever they are, it gives
+// well-formed objects or an error. Keys that repeat are kept once, also over
+// several Resets. The zero value is a reader of nothing.
+type WireReader struct {
+	rest []byte
+	keys map[string]string
+}
+
+var errWire = errors.New("an object was cut off or garbled on its way from another process")
+
+// Reset makes b what is read next; b is not kept once all is read.
+func (r *WireReader) Reset(b []byte) { r.rest = b }
+
+// More says whether there is another object.
+func (r *WireReader) More() bool { return len(r.rest) > 0 }
+
+// Next gives the next object.
+func (r *WireReader) Next() (*Object, error) {
+	var head [6]string
+	for i := range head {
+		s, err := r.text()
+		if err != nil {
+			return nil, err
+		}
+		head[i] = r.key(s)
+	}
+	line, err := r.uvarint()
+	if err != nil {
+		return nil, err
+	}
+	v, err := r.value(0)
+	if err != nil {
+		return nil, err
+	}
+	root, ok := v.(map[string]any)
+	if !ok || head[1] == "" || head[2] == "" || head[4] == "" || head[5] == "" || line > math.MaxInt32 {
+		return nil, errWire
+	}
+	return &Object{
+		Ref:        Ref{Unit: head[0], Group: group(head[1]), Kind: head[2], Namespace: head[3], Name: head[4]},
+		Origin:     Origin{Path: head[5], Line: int(line)},
+		apiVersion: head[1],
+		root:       root,
+	}, nil
+}
+
+func (r *WireReader) uvarint() (uint64, error) {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 {
+		return 0, errWire
+	}
+	r.rest = r.rest[n:]
+	return v, nil
+}
+
+// count reads how many items follow, each of which takes a byte at least.
+func (r *WireReader) count() (int, error) {
+	n, err := r.uvarint()
+	if err != nil || n > uint64(len(r.rest)) {
+		return 0, errWire
+	}
+	return int(n), nil
+}
+
+func (r *WireReader) take(n int) ([]byte, error) {
+	if n > len(r.rest) {
+		return nil, errWire
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b, nil
+}
+
+func (r *WireReader) text() ([]byte, error) {
+	n, err := r.count()
+	if err != nil {
+		return nil, err
+	}
+	return r.take(n)
+}
+
+// key gives a text that is likely to come again.
+func (r *WireReader) key(b []byte) string {
+	if s, ok := r.keys[string(b)]; ok {
+		return s
+	}
+	s := validText(b)
+	if r.keys == nil {
+		r.keys = map[string]string{}
+	}
+	if len(r.keys) < 1<<14 && len(s) < 128 {
+		r.keys[s] = s
+	}
+	return s
+}
+
+func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+
+func (r *WireReader) value(depth int) (any, error) {
+	if depth > maxDepth+1 {
+		return nil, errWire
+	}
+	tag, err := r.take(1)
+	if err != nil {
+		return nil, err
+	}
+	switch tag[0] {
+	case wireNil:
+		return nil, nil
+	case wireTrue, wireFalse:
+		return tag[0] == wireTrue, nil
+	case wireMap:
+		return r.mapping(depth)
+	case wireList:
+		return r.list(depth)
+	case wireText:
+		b, err := r.text()
+		if len(b) < 32 {
+			return r.key(b), err
+		}
+		return validText(b), err
+	case wireInt:
+		v, n := binary.Varint(r.rest)
+		if n <= 0 {
+			return nil, errWire
+		}
+		r.rest = r.rest[n:]
+		return v, nil
+	case wireFloat:
+		b, err := r.take(8)
+		if err != nil {
+			return nil, err
+		}
+		f := math.Float64frombits(binary.LittleEndian.Uint64(b))
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, errWire
+		}
+		return f, nil
+	case wireMasked:
+		return r.masked()
+	}
+	return nil, errWire
+}
+
+func (r *WireReader) mapping(depth int) (any, error) {
+	n, err := r.count()
+	if err != nil {
+		return nil, err
+	}
+	m := make(map[string]any, min(n, 1024))
+	for range n {
+		b, err := r.text()
+		if err != nil {
+			return nil, err
+		}
+		k := r.key(b)
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if v == nil {
+			return nil, errWire // a null in a map was dropped when the object was made
+		}
+		m[k] = v
+	}
+	return m, nil
+}
+
+func (r *WireReader) list(depth int) (any, error) {
+	n, err := r.count()
+	if err != nil {
+		return nil, err
+	}
+	l := make([]any, 0, min(n, 1024))
+	for range n {
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		l = append(l, v)
+	}
+	return l, nil
+}
+
+func (r *WireReader) masked() (any, error) {
+	b, err := r.text()
+	if err != nil {
+		return nil, err
+	}
+	m := &Masked{Shown: validText(b)}
+	n, err := r.count()
+	if err != nil {
+		return nil, err
+	}
+	end := 0
+	for range n {
+		at, err := r.uvarint()
+		if err != nil {
+			return nil, err
+		}
+		sum, err := r.take(sha256.Size)
+		if err != nil {
+			return nil, err
+		}
+		// Each part stands behind the one before it, and its mask is there.
+		if at < uint64(end) || at > uint64(len(m.Shown)) || !strings.HasPrefix(m.Shown[at:], Mask) {
+			return nil, errWire
+		}
+		end = int(at) + len(Mask)
+		m.parts = append(m.parts, maskedPart{int(at), [sha256.Size]byte(sum)})
+	}
+	return m, nil
+}
