@@ -362,3 +362,14 @@ func FuzzChanges(f *testing.F) {
 		}
 	})
 }
+
+func TestASecretInATextDoesNotHideTheRest(t *testing.T) {
+	var sides []*object.Object
+	for _, file := range []string{"password: one\nretry_backoff: 5s\n", "password: one\nretry_backoff: 1s\n"} {
+		sides = append(sides, parseOne(t, configMap("web", "config.yaml", file)))
+	}
+	changes := Changes(sides[0], sides[1])
+	if len(changes) != 1 || !strings.Contains(strings.Join(told(changes), "\n"), "1s") {
+		t.Errorf("got %q, want the backoff alone", told(changes))
+	}
+}

@@ -105,9 +105,16 @@ func (r *reader) add(path object.Path, e entry, known bool) {
 		return
 	}
 	r.out = append(r.out, Setting{
-		Place: r.place, Path: path, Scope: r.scope, Name: e.name, Value: e.value, Known: known,
+		Place: r.place, Path: path, Scope: r.scope, Name: e.name, Value: object.Unmark(e.value), Known: known,
 		kind: r.object.Ref.Kind, directive: e.directive, words: words(e.name), hints: r.hints,
 	})
+}
+
+// secret says whether a value is a secret from its first to its last byte. One
+// that has secrets among other text is read with words in their places.
+func secret(v object.Value) bool {
+	m := v.Masked()
+	return m != nil && m.Whole()
 }
 
 // addAll adds a name and value, and what the value holds itself.
@@ -130,10 +137,10 @@ func (r *reader) addAll(path object.Path, name, value string) {
 func (r *reader) annotations(path object.Path) {
 	r.place, r.scope, r.hints = Annotation, "annotations", r.nameHints
 	for key, value := range r.object.At(string(path)).Fields() {
-		if value.Masked() != nil || strings.HasPrefix(key, "kubectl.kubernetes.io/") || r.unchanged(path.Key(key), value) {
+		if secret(value) || strings.HasPrefix(key, "kubectl.kubernetes.io/") || r.unchanged(path.Key(key), value) {
 			continue
 		}
-		text, at := value.Text(), path.Key(key)
+		text, at := value.Marked(), path.Key(key)
 		r.add(at, entry{name: key, value: text}, true)
 		if strings.Contains(text, "=") && !strings.Contains(text, "\n") {
 			// a=1,b=2, as load balancers take attributes
@@ -197,7 +204,9 @@ func (r *reader) env(list object.Value, path object.Path) {
 		name, value := e.Field("name").Text(), e.Field("value")
 		at := path.Select("name", name)
 		switch {
-		case value.Masked() != nil:
+		case secret(value):
+		case value.Type() == object.String:
+			r.addAll(at.Key("value"), name, value.Marked())
 		case value.Exists():
 			r.addAll(at.Key("value"), name, value.String())
 		case e.Field("valueFrom").Exists():
@@ -227,10 +236,10 @@ func (r *reader) configMap() {
 	r.place = Config
 	for key, value := range r.object.At("data").Fields() {
 		at := object.Path("data").Key(key)
-		if value.Masked() != nil || r.unchanged(at, value) || notConfig(key) {
+		if secret(value) || r.unchanged(at, value) || notConfig(key) {
 			continue
 		}
-		text := value.Text()
+		text := value.Marked()
 		r.hints = hintsOf(r.object.Ref.Name, key)
 		if !strings.Contains(strings.TrimSpace(text), "\n") && !strings.HasPrefix(strings.TrimSpace(text), "{") {
 			r.scope = "data"
@@ -272,7 +281,7 @@ var skipped = []string{"metadata", "selector", "matchLabels", "labels", "affinit
 	"readinessProbe", "startupProbe", "probe", "healthCheck", "image", "securityContext", "status", "syncPolicy", "retryStrategy", "schema", "openAPIV3Schema"}
 
 func (r *reader) walk(v object.Value, path object.Path, name string, depth int) {
-	if depth > maxLevels || len(r.out) >= maxSettings || len(name) > maxName || v.Masked() != nil {
+	if depth > maxLevels || len(r.out) >= maxSettings || len(name) > maxName || secret(v) {
 		return
 	}
 	switch v.Type() {
