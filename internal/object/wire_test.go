@@ -92,7 +92,9 @@ func FuzzWireReader(f *testing.F) {
 			if o.Ref.Name == "" || o.Ref.Kind == "" || o.Origin.Path == "" {
 				t.Fatalf("an object without a name: %v", o)
 			}
-			o.Root().String()
+			if o.Root().Type() != Map {
+				t.Fatal("no map at the top")
+			}
 			again := o.AppendWire(nil)
 			var r2 WireReader
 			r2.Reset(again)
