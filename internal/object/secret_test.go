@@ -88,6 +88,7 @@ func TestMaskText(t *testing.T) {
 		{"files", "password_file: /etc/x/pw\ntoken: /var/run/secrets/kubernetes.io/serviceaccount/token", "password_file: /etc/x/pw\ntoken: /var/run/secrets/kubernetes.io/serviceaccount/token"},
 		{"variables", "password: ${DB_PASSWORD}\ntoken: $(TOKEN)\npassword=$PASS\nsecret: {{ .Values.secret }}\napiKey: \"{{ .key }}\"", "password: ${DB_PASSWORD}\ntoken: $(TOKEN)\npassword=$PASS\nsecret: {{ .Values.secret }}\napiKey: \"{{ .key }}\""},
 		{"URL with a variable", "postgres://u:$(DB_PASSWORD)@db/x postgres://u:${PW}@db", "postgres://u:$(DB_PASSWORD)@db/x postgres://u:${PW}@db"},
+		{"variables in the middle of a line", "redis-server --requirepass $(REDIS_PASSWORD) -p 1; {token: {{ .token }}, a: b}; app --password ${PW}) x", "redis-server --requirepass $(REDIS_PASSWORD) -p 1; {token: {{ .token }}, a: b}; app --password ${PW}) x"},
 		{"switches", "automountServiceAccountToken: false\npassword: true\nsecret: null", "automountServiceAccountToken: false\npassword: true\nsecret: null"},
 		{"images", "registry.example.com:5000/a/b@sha256:" + strings.Repeat("0a", 32), "registry.example.com:5000/a/b@sha256:" + strings.Repeat("0a", 32)},
 		{"URL with a port", "http://cache.prod.svc:8080/a@b", "http://cache.prod.svc:8080/a@b"},

@@ -246,7 +246,7 @@ func (f *spanner) bareEnd(from, start int, sep byte, quotedName bool) int {
 		}
 		return from + len(line)
 	}
-	for i := range len(line) {
+	for i := expressionEnd(line); i < len(line); i++ {
 		switch line[i] {
 		case ' ', '\t', '"', '\'', '`', ';', '&', ')', '}', ']', '|', '>', '<', '\\':
 			return from + i

@@ -322,13 +322,26 @@ func (f *spanner) token(start int) {
 		}
 		return
 	}
-	end := start
+	end := start + expressionEnd(f.s[start:])
 	for end < len(f.s) && strings.IndexByte(" \t\n\"'`;|&)>", f.s[end]) < 0 {
 		end++
 	}
 	if !isPlaceholder(f.s[start:end]) {
 		f.add(start, end)
 	}
+}
+
+// expressionEnd gives the length of the template's or shell's expression that s
+// begins with, 0 when it begins with none.
+func expressionEnd(s string) int {
+	for _, e := range []struct{ open, close string }{{"{{", "}}"}, {"${", "}"}, {"$(", ")"}} {
+		if strings.HasPrefix(s, e.open) {
+			if n := strings.Index(lineOf(s, 0), e.close); n > 0 {
+				return n + len(e.close)
+			}
+		}
+	}
+	return 0
 }
 
 // flag masks the word after a flag for a secret: `--password hunter2`; i is at its
