@@ -45,7 +45,7 @@ func checkRouteBackendChanged(p *rule.Pass, c diff.Change) {
 		f := rule.Finding{Path: r.place}
 		if i >= 0 {
 			f.Message = fmt.Sprintf("%s goes to %s, before to %s", r.url(), r.backend, before[i].backend)
-			if samePort(service, before[i].backend, r.backend) {
+			if sameBackendPort(service, before[i].backend, r.backend) {
 				continue
 			}
 		} else {
@@ -79,9 +79,9 @@ func servesPort(service *object.Object, backend string) bool {
 	return slices.ContainsFunc(servicePorts(service), func(p servicePort) bool { return p.number == port || p.name == port })
 }
 
-// samePort says whether two backends are one port of one Service, written by name
+// sameBackendPort says whether two backends are one port of one Service, written by name
 // and by number.
-func samePort(service *object.Object, before, after string) bool {
+func sameBackendPort(service *object.Object, before, after string) bool {
 	was, wasPort, _ := cutPort(before)
 	now, nowPort, _ := cutPort(after)
 	if service == nil || was != now {
