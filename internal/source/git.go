@@ -107,9 +107,28 @@ func (g *gitSource) side(ctx context.Context, s *gitSide) (*Tree, error) {
 	if s.tree != nil {
 		return s.tree, nil
 	}
-	var err error
-	s.tree, err = g.repo.tree(ctx, g.objects, s.rev, s.sha)
-	return s.tree, err
+	if s == &g.base && g.repo.isPartial() {
+		g.prefetch(ctx)
+	}
+	tree, err := g.repo.tree(ctx, g.objects, s.rev, s.sha)
+	if err != nil {
+		return nil, err
+	}
+	s.tree = tree
+	return tree, nil
+}
+
+// prefetch has git fetch, all at once, the files of a partial clone that are others in base
+// than in head. They would be fetched one by one as they are read, at a second each.
+// If it does not work, reading them says so.
+func (g *gitSource) prefetch(ctx context.Context) {
+	head := g.head.sha
+	if head == "" {
+		head = "HEAD"
+	}
+	// Counting lines makes git want the content of both sides.
+	_, _ = g.repo.git(ctx, nil, "diff-tree", "-r", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
+		"--ignore-submodules=all", g.base.sha, head)
 }
 
 // tree reads the list of files of a commit, or of the working tree when sha is "".

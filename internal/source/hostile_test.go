@@ -22,6 +22,8 @@ func trap(t *testing.T) (r *testRepo, mark string) {
 	if err := os.Chmod(script, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	r.write("b.evil", "b: 0\n")
+	r.commit("zero")
 	r.write("a.yaml", "a: 1\n")
 	r.write("b.evil", "b: 1\n")
 	r.write(".gitattributes", "*.evil filter=evil diff=evil\n*.proc filter=proc\n*.req filter=req\n")
@@ -115,6 +117,7 @@ func TestAPartialCloneRunsNothingWhileFetching(t *testing.T) {
 			if err := os.Remove(mark); err != nil && !os.IsNotExist(err) {
 				t.Fatal(err)
 			}
+			checkChanged(t, r.open("HEAD~1", "HEAD"), ".gitattributes", "a.yaml", "b.evil", "c.proc", "d.req")
 			checkError(t, r.tree("HEAD"), "a.yaml", "this is a partial clone", ErrMissingObject)
 			if _, err := os.Lstat(mark); err == nil {
 				t.Error("a program that the repository names was run")

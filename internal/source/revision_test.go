@@ -316,11 +316,20 @@ func TestPartialClone(t *testing.T) {
 		checkRead(t, head(t, s), "a", "2")
 	}
 
+	// What differs is fetched at once, not as it is read.
 	r := from.clone("--filter=blob:none")
+	s := r.open("HEAD~1", "")
+	base(t, s)
+	missing := r.git("rev-list", "--objects", "--missing=print", "HEAD")
+	if strings.Contains(missing, "?") {
+		t.Errorf("still missing: %s", missing)
+	}
+
+	r = from.clone("--filter=blob:none")
 	if err := os.Rename(from.dir, from.dir+"-gone"); err != nil {
 		t.Fatal(err)
 	}
-	s := r.open("HEAD~1", "HEAD")
+	s = r.open("HEAD~1", "HEAD")
 	checkChanged(t, s, "a", "b")
 	checkError(t, base(t, s), "a", "this is a partial clone, and git could not fetch", ErrMissingObject)
 	checkError(t, base(t, s), "b", "this is a partial clone, and git could not fetch", ErrMissingObject)

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -219,4 +220,19 @@ func checkError(t *testing.T, tree *Tree, name, says string, is error) {
 		return
 	}
 	wantError(t, err, says, is)
+}
+
+// wantError wants an error that says and is something.
+func wantError(t *testing.T, err error, says string, is error) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want one that says %q", says)
+		return
+	}
+	if !strings.Contains(err.Error(), says) {
+		t.Errorf("error is %q, want it to say %q", err, says)
+	}
+	if is != nil && !errors.Is(err, is) {
+		t.Errorf("error %q is not %q", err, is)
+	}
 }
