@@ -3,6 +3,7 @@ package plain
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,11 @@ func TestFind(t *testing.T) {
 			files:   map[string]string{"a/kustomization.yaml": overlay, "a/d.yaml": deployment, "a/e.yaml": service},
 			claims:  []string{"a/kustomization.yaml", "a/d.yaml"},
 			skipped: []string{"a/e.yaml: not listed by kustomization.yaml"},
+		},
+		{
+			name:    "a kustomization is left out whole when Kustomize is switched off",
+			files:   map[string]string{"a/kustomization.yaml": overlay, "a/d.yaml": deployment, "a/e.yaml": service},
+			skipped: []string{"a: belongs to kustomization.yaml, which is not rendered"},
 		},
 		{
 			name:  "a Flux object called kustomization.yaml makes no overlay",
@@ -254,6 +260,32 @@ func TestInputsAreTheFilesOfTheFolder(t *testing.T) {
 	}
 	if got := in.Touched([]string{"a/kustomization.yaml"}); got == "" {
 		t.Error("a kustomization that appears does not touch the unit")
+	}
+}
+
+func TestLinksAreReadOnce(t *testing.T) {
+	m := fstest.MapFS{
+		"deploy/real.yaml":     {Data: []byte(deployment)},
+		"deploy/again.yaml":    {Data: []byte("real.yaml"), Mode: fs.ModeSymlink},
+		"deploy/vendored.yaml": {Data: []byte("../vendor/x/s.yaml"), Mode: fs.ModeSymlink},
+		"deploy/outside.yaml":  {Data: []byte("../../x.yaml"), Mode: fs.ModeSymlink},
+		"vendor/x/s.yaml":      {Data: []byte(service)},
+	}
+	r := New(Options{})
+	tr := source.NewTree("test", m)
+	found, err := r.Find(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := r.Inputs(tr, render.Unit{Path: "deploy"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"deploy/real.yaml", "deploy/vendored.yaml", "vendor/x/s.yaml"}; !slices.Equal(in.Files, want) {
+		t.Errorf("inputs %q, want %q", in.Files, want)
+	}
+	if len(found.Skipped) != 2 || found.Skipped[0].Path != "deploy/outside.yaml" || found.Skipped[1] != (render.Skipped{Path: "vendor", Reason: "vendored"}) {
+		t.Errorf("skipped %q, want the link that leads out, and vendor", found.Skipped)
 	}
 }
 

@@ -109,7 +109,7 @@ func (s *scan) file(name string) {
 	case s.overlays[dir] != "" && s.r.claims.has(path.Join(dir, s.overlays[dir])):
 		s.skip(name, "not listed by "+s.overlays[dir])
 	case s.overlays[dir] != "":
-		s.skip(name, "belongs to "+s.overlays[dir]+", which is not rendered")
+		s.skip(dir, "belongs to "+s.overlays[dir]+", which is not rendered")
 	case linksInside(s.t, name):
 	default:
 		if origin := s.generatedFrom(name, data); origin != "" {
