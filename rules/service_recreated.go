@@ -135,7 +135,7 @@ func reportClusterIP(p *rule.Pass, c diff.Change) {
 	switch {
 	case after == "None":
 		f.Message = "the Service becomes headless"
-		f.Consequence = refused + "then DNS answers with the addresses of the pods, the cluster IP is gone, nothing balances between pods but the client itself, and port and targetPort must be the same number"
+		f.Consequence = refused + "then DNS answers with the addresses of the pods, the cluster IP is gone, and nothing balances between pods but the client itself" + unmapped(c.After)
 	case before == "None":
 		f.Message = "the Service is headless no more"
 		f.Consequence = refused + "then DNS answers with one cluster IP, and the names of single pods are gone"
@@ -145,7 +145,7 @@ func reportClusterIP(p *rule.Pass, c diff.Change) {
 		}
 	case before == "":
 		f.Message = fmt.Sprintf("clusterIP is set to %s, where the cluster had chosen one", after)
-		f.Consequence = refused + "unless it is the address that the Service has already"
+		f.Consequence = "unless it is the address that the Service has already, " + strings.TrimSuffix(refused, "; ")
 	case after == "":
 		f.Severity = rule.Warning
 		f.Message = fmt.Sprintf("clusterIP %s is no longer written down", before)
@@ -155,6 +155,16 @@ func reportClusterIP(p *rule.Pass, c diff.Change) {
 		f.Consequence = refused + "clients that hold the old address wait for timeouts until they resolve again"
 	}
 	p.Report(c, f)
+}
+
+// unmapped says which ports lead elsewhere when nothing maps them to their target.
+func unmapped(o *object.Object) string {
+	for _, p := range servicePorts(o) {
+		if p.target.String() != p.number {
+			return fmt.Sprintf("; port %s no longer leads to targetPort %s: clients must ask for the port of the pod", p.number, p.target)
+		}
+	}
+	return ""
 }
 
 // governed gives the StatefulSets whose pods have their DNS names from this Service.

@@ -2,6 +2,9 @@ package rules
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/rule"
@@ -22,14 +25,18 @@ outage lasts until somebody steps in. All pods are healthy before, and nothing i
 
 It is rarely meant: mostly a label is meant for the pods, and a helper that builds the Service from the workload copies
 it into the selector. Where running pods carry the label already, nothing is lost and this rule is quiet.`,
-	Advice: `Keep the label out of the selector: a helper like ksonnet-util's ` + "`serviceFor`" + ` copies all pod labels, but those in its
-list of labels to ignore (` + "`k.util.serviceFor(deployment, ignored_labels=['the_label'])`" + `). If the selector must ask for it: label the
-pods first, wait until the rollout is done, and narrow the selector in a second pull request.`,
+	Advice:    fmt.Sprintf(narrowedAdvice, "'the_label'"),
 	Incidents: []string{"grafana-loki-selector-2022"},
 	Kinds:     []string{"Service"},
 	Actions:   []diff.Action{diff.Update, diff.Replace, diff.Rename},
 	Check:     checkServiceSelectorNarrowed,
 }
+
+// narrowedAdvice has a place for the labels. The helper is that of
+// https://github.com/grafana/jsonnet-libs/blob/master/ksonnet-util/util.libsonnet.
+const narrowedAdvice = `Keep the label out of the selector: in jsonnet, a helper like ksonnet-util's ` + "`serviceFor`" + ` copies all pod labels but
+those in its list of labels to ignore, so pass it there (` + "`k.util.serviceFor(deployment, ignored_labels=[%s])`" + `). If the selector must
+ask for it: label the pods first, wait until the rollout is done, and narrow the selector in a second pull request.`
 
 func checkServiceSelectorNarrowed(p *rule.Pass, c diff.Change) {
 	s := shiftOf(p, c)
@@ -38,10 +45,12 @@ func checkServiceSelectorNarrowed(p *rule.Pass, c diff.Change) {
 		return
 	}
 	label := labelText(gained)
+	advice := fmt.Sprintf(narrowedAdvice, "'"+strings.Join(slices.Sorted(maps.Keys(gained)), "', '")+"'")
 	if len(s.running) == 0 && len(s.coming) == 0 && !s.asleep {
 		// What makes its pods is not in the tree, or is an operator.
 		p.Report(c, rule.Finding{
 			Path:        "spec.selector",
+			Advice:      advice,
 			Severity:    rule.Warning,
 			Message:     fmt.Sprintf("selector gains %s: whether running pods carry it is unknown, %s", label, s.whoMakesPods()),
 			Consequence: "pods without it leave the Service at the moment of the merge",
@@ -55,6 +64,7 @@ func checkServiceSelectorNarrowed(p *rule.Pass, c diff.Change) {
 	if len(s.kept) > 0 {
 		p.Report(c, rule.Finding{
 			Path:        "spec.selector",
+			Advice:      advice,
 			Severity:    rule.Warning,
 			Message:     fmt.Sprintf("selector gains %s, which %s of %s do not carry", label, runningPods(s.lost), names(s.lost)),
 			Consequence: fewer(s),
@@ -68,6 +78,7 @@ func checkServiceSelectorNarrowed(p *rule.Pass, c diff.Change) {
 	consequence, severity := s.onlyNewPods(p, c.After)
 	p.Report(c, rule.Finding{
 		Path:        "spec.selector",
+		Advice:      advice,
 		Severity:    severity,
 		Message:     fmt.Sprintf("selector gains %s: %s", label, noneCarries(s.lost, len(gained))),
 		Consequence: consequence,
