@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -198,13 +199,16 @@ func TestRenderInline(t *testing.T) {
 		}
 	})
 	t.Run("never meant as an environment", func(t *testing.T) {
-		out, err := render1("function(cluster) { x: cluster }")
-		if err != nil || len(out.Parts) != 0 || len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "Missing argument: cluster") {
-			t.Errorf("Render = %+v, %v, want a note with the cause", out, err)
+		_, err := render1("function(cluster) { x: cluster }")
+		var skip *render.SkipError
+		if !errors.As(err, &skip) || !strings.Contains(skip.Reason, "Missing argument: cluster") {
+			t.Errorf("Render error = %v, want a SkipError with the cause", err)
 		}
 	})
 	t.Run("meant as one", func(t *testing.T) {
-		if _, err := render1("function(cluster) " + inline); err == nil || !strings.Contains(err.Error(), "Missing argument: cluster") {
+		_, err := render1("function(cluster) " + inline)
+		var skip *render.SkipError
+		if err == nil || errors.As(err, &skip) || !strings.Contains(err.Error(), "Missing argument: cluster") {
 			t.Errorf("Render error = %v, want the missing argument", err)
 		}
 	})
@@ -278,5 +282,33 @@ func TestInputsOfHelmAndKustomize(t *testing.T) {
 	}
 	if got, unknown := dirs("n"); got != nil || unknown != "" {
 		t.Errorf("Dirs, Unknown of neither = %v, %q", got, unknown)
+	}
+}
+
+func TestRenderManyAtOnce(t *testing.T) {
+	tr, r := monorepo(8), newRenderer()
+	parts := make([]render.Part, 8)
+	var group sync.WaitGroup
+	for i := range parts {
+		group.Go(func() {
+			out, err := r.Render(context.Background(), tr, render.Unit{Renderer: "tanka", Path: fmt.Sprintf("environments/team%d/env%d", i, i)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			parts[i] = out.Parts[0]
+		})
+	}
+	group.Wait()
+	for i, part := range parts {
+		var stage string
+		for _, o := range part.Objects {
+			if o.Ref.String() == "ConfigMap team/svc1-config" {
+				stage = o.Text("data[\"config.json\"]")
+			}
+		}
+		if want := fmt.Sprintf(`"stage": "stage%d"`, i); !strings.Contains(stage, want) {
+			t.Errorf("environment %d renders %q, want it to have %s", i, stage, want)
+		}
 	}
 }

@@ -76,7 +76,7 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 	out := &render.Output{}
 	envs, err := l.all()
 	if err != nil {
-		return r.excuse(side, l, out, err)
+		return nil, excuse(side, l, err)
 	}
 	names := map[string]int{}
 	for _, e := range envs {
@@ -93,7 +93,7 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 		}
 		if e.err != nil {
 			if !e.inline {
-				return r.excuse(side, l, out, e.err)
+				return nil, excuse(side, l, e.err)
 			}
 			p := problem(l.project.entry, e)
 			p.Part = name
@@ -121,25 +121,25 @@ func problem(entry string, e environment) render.Problem {
 	return p
 }
 
-// excuse decides what becomes of a unit that does not evaluate: a main.jsonnet
-// without spec.json in which nothing speaks of Tanka was never meant as an
-// environment, and Tanka itself would only list it because of its name.
-func (r *Renderer) excuse(side *jsonnet.Side, l *loader, out *render.Output, err error) (*render.Output, error) {
+// excuse gives the error of a unit that does not evaluate: a SkipError where a
+// library was not vendored, and for a main.jsonnet without spec.json in which
+// nothing speaks of Tanka. That was never meant as an environment; Tanka itself
+// would only list it because of its name.
+func excuse(side *jsonnet.Side, l *loader, err error) error {
 	var fault *jsonnet.Error
 	if !errors.As(err, &fault) {
-		return nil, err
+		return err
 	}
-	reach := side.Reach(l.project.program(l.options.Vars))
 	if fault.Missing != "" {
 		if name := notVendored(side, l.project.root, fault.Missing); name != "" {
-			return nil, &render.SkipError{Reason: fmt.Sprintf("import %q not found: %s is in jsonnetfile.json, but not in the repository; run jb install and commit vendor/", fault.Missing, name)}
+			return &render.SkipError{Reason: fmt.Sprintf("import %q not found: %s is in jsonnetfile.json, but not in the repository; run jb install and commit vendor/", fault.Missing, name)}
 		}
 	}
+	reach := side.Reach(l.project.program(l.options.Vars))
 	if l.project.static || len(reach.NotFound) > 0 || speaksOfTanka(side, reach.Code) {
-		return nil, err
+		return err
 	}
-	out.Notes = append(out.Notes, fmt.Sprintf("not rendered: it has no spec.json, nothing in it or its imports says tanka.dev, and it does not evaluate alone: %v", err))
-	return out, nil
+	return &render.SkipError{Reason: fmt.Sprintf("no environment: it has no spec.json, nothing in it or its imports says tanka.dev, and it does not evaluate alone: %v", err)}
 }
 
 // Show renders one environment as `tk show PATH` does, and refuses what it
