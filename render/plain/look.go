@@ -2,6 +2,7 @@ package plain
 
 import (
 	"bytes"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func look(name string, data []byte) sight {
 		return lookParsed(name, data)
 	}
 	found := sight{}
-	for _, h := range heads(text) {
+	for h := range heads(text) {
 		switch {
 		case !h.complete():
 			continue
@@ -84,13 +85,13 @@ var speaksAsObject = regexp.MustCompile(`"apiVersion"\s*:\s*"[a-z0-9./-]*v[0-9]`
 
 // templateMarks find what only a template engine's source has: control flow or
 // values of Go templates, statements of Jinja, placeholders like @NAME@.
-var templateMarks = regexp.MustCompile(`\{\{-?\s*(\.|\$|if\b|range\b|end\b|include\b|template\b|with\b|define\b|else\b)|\{%-?\s*\w|: *@[A-Z_]+@`)
+var templateMarks = regexp.MustCompile(`\{\{-?\s*(\.|\$|if\b|range\b|end\b|include\b|template\b|with\b|define\b|else\b)|\{%-?\s*\w|: @[A-Z_]+@`)
 
 // lookTemplate leaves out the sources of template engines: marks of one, and not
 // a single document that parses to an object. Braces alone mean nothing: alert
 // texts and dashboards have them.
 func lookTemplate(name string, data []byte) sight {
-	if !templateMarks.Match(data) {
+	if !bytes.Contains(data, []byte("{{")) && !bytes.Contains(data, []byte("{%")) && !bytes.Contains(data, []byte(": @")) || !templateMarks.Match(data) {
 		return sight{verdict: manifest}
 	}
 	objects, errs := object.Parse("", name, data)
@@ -126,37 +127,36 @@ func builtInGroup(apiVersion string) bool {
 
 // heads reads the keys at the start of lines, document by document. A document
 // whose top is indented is read as well, by its first key's column.
-func heads(text []byte) []head {
-	var out []head
-	var h head
-	column := -1
-	for len(text) > 0 {
-		line := text
-		if i := bytes.IndexByte(text, '\n'); i >= 0 {
-			line, text = text[:i], text[i+1:]
-		} else {
-			text = nil
-		}
-		if bytes.HasPrefix(line, []byte("---")) {
-			out = append(out, h)
-			h, column = head{}, -1
-			if rest := bytes.TrimSpace(line[3:]); len(rest) > 0 && rest[0] == '{' {
-				h = head{hasAPI: true, hasKind: true, metadata: true}
+func heads(text []byte) iter.Seq[head] {
+	return func(yield func(head) bool) {
+		var h head
+		column := -1
+		for len(text) > 0 {
+			line, rest, _ := bytes.Cut(text, []byte("\n"))
+			text = rest
+			if bytes.HasPrefix(line, []byte("---")) {
+				if !yield(h) {
+					return
+				}
+				h, column = head{}, -1
+				if rest := bytes.TrimSpace(line[3:]); len(rest) > 0 && rest[0] == '{' {
+					h = head{hasAPI: true, hasKind: true, metadata: true}
+				}
+				continue
 			}
-			continue
+			trimmed := bytes.TrimLeft(line, " ")
+			if len(trimmed) == 0 || trimmed[0] == '#' || trimmed[0] == '\r' || trimmed[0] == '%' {
+				continue
+			}
+			if column < 0 {
+				column = len(line) - len(trimmed)
+			}
+			if len(line)-len(trimmed) == column {
+				h.read(trimmed)
+			}
 		}
-		trimmed := bytes.TrimLeft(line, " ")
-		if len(trimmed) == 0 || trimmed[0] == '#' || trimmed[0] == '\r' || trimmed[0] == '%' {
-			continue
-		}
-		if column < 0 {
-			column = len(line) - len(trimmed)
-		}
-		if len(line)-len(trimmed) == column {
-			h.read(trimmed)
-		}
+		yield(h)
 	}
-	return append(out, h)
 }
 
 func (h *head) read(line []byte) {

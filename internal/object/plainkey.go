@@ -1,0 +1,72 @@
+package object
+
+import "bytes"
+
+// A keyCache remembers keys: manifests use few, again and again.
+type keyCache [256]string
+
+func (c *keyCache) text(b []byte) string {
+	slot := &c[(uint(len(b))*31+uint(b[0])*7+uint(b[len(b)-1])*13+uint(b[len(b)/2]))%256]
+	if *slot != string(b) {
+		*slot = string(b)
+	}
+	return *slot
+}
+
+// maxKey bounds a key: the YAML reader takes none of more than 1,024 characters.
+const maxKey = 900
+
+// key reads a key and its colon. found is false, and p.i as it was, when there is
+// a scalar here and no key; ok is false for a key that only the full reader knows.
+func (p *plainReader) key() (key string, ok, found bool) {
+	start := p.i
+	if c := p.b[p.i]; c == '"' || c == '\'' {
+		s, ok := p.quoted(c)
+		if ok && p.colon() {
+			return s, len(s) < maxKey, true
+		}
+		p.i = start
+		return "", ok, !ok
+	}
+	i := start
+	for i < len(p.b) && keyByte[p.b[i]] {
+		i++
+	}
+	if i > start && i < len(p.b) && p.b[i] == ':' && (i+1 == len(p.b) || p.b[i+1] == ' ' || p.b[i+1] == '\n') {
+		text := p.keys.text(p.b[start:i])
+		if i-start > maxKey || text[0] == '-' {
+			return "", false, true
+		}
+		p.i = i + 1
+		k, err := keyText(resolvePlain(text))
+		return k, err == nil, true
+	}
+	// A colon further on in the line makes a key with characters that are rare
+	// in keys. Quotes, brackets and the like are scalar values to p.scalar.
+	line := p.b[i:]
+	if n := bytes.IndexByte(line, '\n'); n >= 0 {
+		line = line[:n]
+	}
+	if c := p.b[start]; c != '{' && c != '[' && c != '|' && c != '>' {
+		if bytes.Contains(line, []byte(": ")) || bytes.HasSuffix(line, []byte(":")) || bytes.Contains(line, []byte(":\t")) {
+			return "", false, true
+		}
+	}
+	return "", true, false
+}
+
+// colon goes over a colon that ends a key.
+func (p *plainReader) colon() bool {
+	if p.i < len(p.b) && p.b[p.i] == ':' && (p.i+1 == len(p.b) || p.b[p.i+1] == ' ' || p.b[p.i+1] == '\n') {
+		p.i++
+		return true
+	}
+	return false
+}
+
+var keyByte = func() (t [256]bool) {
+	for c := range 256 {
+		t[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.' || c == '/'
+	}
+	return t
+}()
