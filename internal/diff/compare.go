@@ -14,6 +14,10 @@ type Options struct {
 	// Schemas holds CustomResourceDefinitions from outside of the two sets; those
 	// inside are always used.
 	Schemas []*object.Object
+	// Hide gives the id of a user's filter for a field that it hides, "" for all
+	// others; nil hides nothing. Fields that the API server refuses to change are
+	// not hidden.
+	Hide func(object.Ref, object.Path) string
 }
 
 // Compare gives the changes that lead from before to after, ordered by Ref.
@@ -51,7 +55,7 @@ func newEngine(before, after *object.Set, opts Options) *engine {
 		workloadsBefore: sync.OnceValue(func() map[object.Ref]object.Workload { return workloadsByRef(before) }),
 		workloadsAfter:  sync.OnceValue(func() map[object.Ref]object.Workload { return workloadsByRef(after) }),
 	}
-	e.filters = newFilters(e, opts.Unfiltered)
+	e.filters = newFilters(e, opts)
 	e.schemas = newCustomSchemas(before, after, opts.Schemas)
 	return e
 }

@@ -42,16 +42,22 @@ func (s *customSchemas) root(o *object.Object) *node {
 		return n
 	}
 	n := builtin().lookup(o.APIVersion(), o.Ref.Kind)
-	if n == nil {
+	definitions := s.definitions[o.Ref.Group+" "+o.Ref.Kind]
+	if n == nil || len(definitions) > 0 {
+		known := n
 		n = &node{name: o.Ref.Kind, custom: true, fields: map[string]*node{}}
 		version := o.APIVersion()[strings.IndexByte(o.APIVersion(), '/')+1:]
-		for _, crd := range s.definitions[o.Ref.Group+" "+o.Ref.Kind] {
+		for _, crd := range definitions {
 			if found := customRoot(crd, version); found != nil {
-				n = found
+				n, known = found, nil
 				break
 			}
 		}
-		n.fields["metadata"] = builtin().types["meta.v1.ObjectMeta"]
+		if known != nil {
+			n = known
+		} else {
+			n.fields["metadata"] = builtin().types["meta.v1.ObjectMeta"]
+		}
 	}
 	s.roots[key] = n
 	return n

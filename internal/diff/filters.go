@@ -47,11 +47,12 @@ func Filters() []Filter {
 type filters struct {
 	engine   *engine
 	off      []string
+	user     func(object.Ref, object.Path) string
 	selected func() map[string]bool // label keys that some selector uses
 }
 
-func newFilters(e *engine, off []string) filters {
-	return filters{engine: e, off: off, selected: sync.OnceValue(func() map[string]bool {
+func newFilters(e *engine, opts Options) filters {
+	return filters{engine: e, off: opts.Unfiltered, user: opts.Hide, selected: sync.OnceValue(func() map[string]bool {
 		keys := map[string]bool{}
 		for _, set := range []*object.Set{e.before, e.after} {
 			for _, o := range set.All() {
@@ -80,6 +81,10 @@ func (f filters) hide(c *Change) {
 		}
 		if id := f.noise(c, field); id != "" && f.on(id) {
 			field.Hidden = id
+			continue
+		}
+		if f.user != nil {
+			field.Hidden = f.user(c.Ref, field.Path)
 		}
 	}
 }

@@ -60,6 +60,8 @@ const freeAtomic = `
 	CertificateSigningRequestSpec.usages ServiceAccount.imagePullSecrets
 	ConfigMapVolumeSource.items SecretVolumeSource.items ConfigMapProjection.items SecretProjection.items
 	DownwardAPIVolumeSource.items DownwardAPIProjection.items
+	ScaledObjectSpec.triggers ServiceMonitorSpec.endpoints PodMonitorSpec.podMetricsEndpoints
+	KustomizationSpec.dependsOn HelmReleaseSpec.dependsOn
 `
 
 // orderedKeyed names keyed lists in which the order does have an effect: init

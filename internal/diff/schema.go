@@ -15,6 +15,12 @@ import (
 //go:embed schema.txt
 var schemaTable string
 
+// customTable is the same for custom resources that are common without their
+// definition.
+//
+//go:embed custom.txt
+var customTable string
+
 // A shape is what a schema says about the values at one place.
 type shape uint8
 
@@ -97,7 +103,7 @@ type schema struct {
 }
 
 // builtin reads the table once.
-var builtin = sync.OnceValue(func() *schema { return readSchema(schemaTable) })
+var builtin = sync.OnceValue(func() *schema { return readSchema(schemaTable + customTable) })
 
 // readSchema reads the text that internal/diff/gen writes.
 func readSchema(text string) *schema {

@@ -194,12 +194,12 @@ func TestDefaultsTableIsReadWhole(t *testing.T) {
 		if _, ok := s.types[field[:i]].defaultRule(field[i+1:]); !ok {
 			t.Errorf("%s has no rule", field)
 		}
-		if !strings.Contains(schemaTable, field[:i]) {
+		if !strings.Contains(schemaTable+customTable, field[:i]) {
 			t.Errorf("%s: the schema has no such type", field)
 		}
 	}
 	for field := range conditionalDefaults() {
-		if i := strings.LastIndexByte(field, '.'); !strings.Contains(schemaTable, field[:i]) {
+		if i := strings.LastIndexByte(field, '.'); !strings.Contains(schemaTable+customTable, field[:i]) {
 			t.Errorf("%s: the schema has no such type", field)
 		}
 	}
