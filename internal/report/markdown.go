@@ -232,11 +232,7 @@ func mdFinding(r *Report, f Finding) string {
 		if webLink(inc.URL) {
 			who = "[" + who + "](" + inc.URL + ")"
 		}
-		what := inc.Lesson
-		if what == "" {
-			what = inc.Title
-		}
-		b.WriteString(who + ": " + sentence(mdProse(what)))
+		b.WriteString(who + ": " + mdProse(story(inc, i == 0)))
 	}
 	if len(f.Incidents) > 0 {
 		b.WriteString("\n")

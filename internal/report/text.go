@@ -143,12 +143,12 @@ func (t *text) finding(f Finding) {
 	}
 	t.paragraph("What happens", sentence(f.Consequence))
 	t.paragraph("Instead", sentence(f.Advice))
-	for _, i := range cited(t.r, f) {
+	for n, i := range cited(t.r, f) {
 		who := i.Org
 		if i.Date != "" {
 			who += ", " + year(i.Date)
 		}
-		t.paragraph("Seen before", who+": "+i.Title)
+		t.paragraph("Seen before", who+": "+story(i, n == 0))
 		if i.URL != "" {
 			t.printf("    %s\n", inert(i.URL))
 		}

@@ -199,6 +199,16 @@ func cited(r *Report, f Finding) []incident.Incident {
 	return out
 }
 
+// story says what an incident was: its title, and for the first of a finding what
+// it did to whom, or, where that is not known, the lesson.
+func story(i incident.Incident, first bool) string {
+	s := sentence(i.Title)
+	if more := cmp.Or(i.Impact, i.Lesson); first && more != "" {
+		s += " " + sentence(more)
+	}
+	return s
+}
+
 func year(date string) string { return date[:min(4, len(date))] }
 
 // A same is a set of changes that are the same in several units, shown once.
@@ -278,7 +288,7 @@ func summary(c Change, show func(string) string) string {
 func fieldWords(f diff.Field, show func(string) string) string {
 	const short = 24
 	path := string(f.Path)
-	for _, prefix := range []string{"spec.template.spec.", "spec.jobTemplate.spec.template.spec.", "spec.template.", "spec.", "metadata."} {
+	for _, prefix := range []string{"spec.template.spec.", "spec.jobTemplate.spec.template.spec.", "spec."} {
 		if p, ok := strings.CutPrefix(path, prefix); ok {
 			path = p
 			break

@@ -1,0 +1,30 @@
+# What a developer of prdiff types often. Everything here is plain go; nothing
+# needs make.
+
+.PHONY: build test race bench lint update demo
+
+build:
+	go build -o prdiff ./cmd/prdiff
+
+test:
+	go test ./...
+
+race:
+	go test -race ./cmd/prdiff ./internal/source ./render/...
+
+bench:
+	go test -run '^$$' -bench . ./...
+
+lint:
+	test -z "$$(gofmt -l cmd internal render rules)"
+	go vet ./...
+	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+# Rewrites golden files and generated text; read the difference like code.
+update:
+	go test ./internal/report -update
+	go test ./rules -update
+	go test ./cmd/prdiff -run TestScript -update
+
+demo:
+	go run ./cmd/prdiff demo
