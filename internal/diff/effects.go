@@ -200,8 +200,10 @@ func (e *engine) workloadEffects(c *Change, out *effects) {
 			out.add(Rolling, f.Path, "%s", text)
 		case kind == "DaemonSet":
 			out.add(Rolling, f.Path, "replaces its pods node by node")
+		case kind == "Job" && isHook(c.After):
+			out.add(Removed, f.Path, "its tool deletes the old Job and runs the new one (hook)")
 		case kind == "Job":
-			// refused, or part of a Job that has not started
+			// part of a Job that has not started
 		default:
 			out.add(Rolling, f.Path, "replaces %s, %s", n, rollout(c.After))
 		}

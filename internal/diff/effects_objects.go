@@ -65,8 +65,13 @@ func (e *engine) deletion(c *Change, o *object.Object, out *effects) {
 // replacement tells what a replace does: the refusal, and what goes when the
 // object is deleted and created again.
 func (e *engine) replacement(c *Change, out *effects) {
+	tool := recreatedBy(c.After)
 	for _, f := range c.Fields {
-		if f.Immutable != "" {
+		switch {
+		case f.Immutable == "":
+		case tool != "":
+			out.add(Removed, f.Path, "%s deletes and creates it: %s", tool, f.Immutable)
+		default:
 			out.add(Refused, f.Path, "the API server refuses the update: %s", f.Immutable)
 		}
 	}
@@ -91,6 +96,21 @@ func (e *engine) replacement(c *Change, out *effects) {
 	case "RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io":
 		out.add(Removed, "", "between delete and create the grant is gone")
 	}
+}
+
+// recreatedBy names the tool that an object's annotations ask to delete and
+// create it where an update is refused
+// (https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/,
+// https://fluxcd.io/flux/components/kustomize/kustomizations/#force).
+func recreatedBy(o *object.Object) string {
+	options := o.Annotation("argocd.argoproj.io/sync-options")
+	switch {
+	case strings.Contains(options, "Force=true") && strings.Contains(options, "Replace=true"):
+		return "Argo CD"
+	case isWord("enabled", strings.ToLower(o.Annotation("kustomize.toolkit.fluxcd.io/force")), o.Labels()["kustomize.toolkit.fluxcd.io/force"]):
+		return "Flux"
+	}
+	return ""
 }
 
 // configEffects tells when those who use a ConfigMap or Secret see its change.

@@ -113,15 +113,25 @@ var immutableRules = []immutableRule{
 	{"Order.acme.cert-manager.io", "spec.request", "the request of an Order cannot change once it is set", wasSet},
 }
 
-// markImmutable says for each visible field whether the API server refuses it.
-// schema is the object's after the change: custom resources bring rules of
-// their own.
+// markImmutable says for each field whether the API server refuses it. What it
+// refuses is never noise: a list of which only the order changed is compared as
+// it stands, and so is text. schema is the object's after the change: custom
+// resources bring rules of their own. Hooks are left out: their tool deletes and
+// creates them at each release.
 func markImmutable(c *Change, schema *node) {
+	if isHook(c.Before) && isHook(c.After) {
+		return
+	}
 	kind := currentGroup(c.Ref).GroupKind()
 	for i := range c.Fields {
 		f := &c.Fields[i]
-		if f.Hidden != "" {
+		switch {
+		case f.Hidden == filterDefaults, f.Hidden == filterSameValue:
+			continue // the API server stores the same on both sides
+		case len(f.steps) > 0 && f.steps[0].key == "status":
 			continue
+		case f.Hidden == filterReordered && kind == "ResourceQuota":
+			continue // compared as a set
 		}
 		for _, r := range immutableRules {
 			if r.kind == kind && r.covers(f) && (r.when == nil || r.when(c, f)) {
@@ -142,7 +152,26 @@ func markImmutable(c *Change, schema *node) {
 				n = n.child(steps[0].key)
 			}
 		}
+		if f.Immutable != "" {
+			f.Hidden = ""
+		}
 	}
+}
+
+// isHook says whether a tool deletes and creates an object at each release,
+// whatever changed in it: a Helm hook
+// (https://helm.sh/docs/topics/charts_hooks/#hook-deletion-policies) or an Argo CD
+// hook, unless its deletion policy says otherwise.
+func isHook(o *object.Object) bool {
+	if o.Annotation("helm.sh/hook") != "" {
+		policy := o.Annotation("helm.sh/hook-delete-policy")
+		return policy == "" || strings.Contains(policy, "before-hook-creation")
+	}
+	if o.Annotation("argocd.argoproj.io/hook") != "" {
+		policy := o.Annotation("argocd.argoproj.io/hook-delete-policy")
+		return policy == "" || strings.Contains(policy, "BeforeHookCreation")
+	}
+	return false
 }
 
 // covers says whether f is at or below the rule's path, or above it with a value

@@ -121,6 +121,10 @@ func FuzzShuffleChangesNothing(f *testing.F) {
 			var shuffled []*object.Object
 			r := rand.New(rand.NewPCG(1, edit))
 			for _, o := range set.All() {
+				if o.Ref.Kind == "Job" || o.Ref.Kind == "Pod" {
+					shuffled = append(shuffled, o) // of these the API server refuses another order
+					continue
+				}
 				manifest := decode(o.Root())
 				shuffleKeyed(manifest, r, "")
 				s, err := object.New("unit", o.Origin, manifest.(map[string]any))

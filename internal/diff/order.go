@@ -43,8 +43,8 @@ const freeAtomic = `
 	PodSpec.tolerations PodSpec.readinessGates PodSecurityContext.supplementalGroups PodSecurityContext.sysctls
 	Capabilities.add Capabilities.drop
 	ServiceSpec.loadBalancerSourceRanges ServiceSpec.externalIPs
-	PersistentVolumeClaimSpec.accessModes PersistentVolumeSpec.accessModes PersistentVolumeSpec.mountOptions
-	StorageClass.mountOptions StorageClass.allowedTopologies CSIDriverSpec.volumeLifecycleModes CSIDriverSpec.tokenRequests
+	PersistentVolumeClaimSpec.accessModes PersistentVolumeSpec.accessModes
+	StorageClass.allowedTopologies CSIDriverSpec.volumeLifecycleModes CSIDriverSpec.tokenRequests
 	ResourceQuotaSpec.scopes ScopeSelector.matchExpressions ScopedResourceSelectorRequirement.values LimitRangeSpec.limits
 	HorizontalPodAutoscalerSpec.metrics HPAScalingRules.policies
 	IngressSpec.rules IngressSpec.tls IngressTLS.hosts HostAlias.hostnames
