@@ -91,6 +91,8 @@ type comparison struct {
 	timeout time.Duration // for one side of one unit
 	now     func() time.Time
 	tell    func(done, total int) // progress
+
+	configNotes []string // what to know of the configuration, set by sides
 }
 
 // compare is the pipeline: find the units of both sides, render those whose
@@ -135,7 +137,11 @@ func (c *comparison) sides(ctx context.Context) (base, head side, err error) {
 		// would have silenced is looked at.
 		if c.scope.Base, err = readConfig(base.tree); err != nil {
 			c.scope.Base = nil
+			c.configNotes = append(c.configNotes, "not followed as it is before the change: "+err.Error())
 		}
+	}
+	if c.scope.Pending() {
+		c.configNotes = append(c.configNotes, "what it newly leaves out is still looked at here, and left out once this is merged")
 	}
 	base.config, head.config = c.scope.Before(), c.scope.After()
 	if base.renderers, err = renderers(base.tree, base.config, c.scope.Uses, nil); err != nil {
@@ -194,9 +200,8 @@ func (c *comparison) find(ctx context.Context, base, head side) ([]pairing, *rep
 	if len(c.paths) > 0 && len(units) == 0 {
 		return nil, nil, noUnit(c.paths)
 	}
-	if c.scope.Pending() {
-		rep.Units = append(rep.Units, report.Unit{Name: config.File, Status: report.Unchanged, Notes: []string{
-			"what it newly leaves out is still looked at here, and left out once it is merged (--config " + config.File + " leaves it out now)"}})
+	for _, note := range c.configNotes {
+		rep.Units = append(rep.Units, report.Unit{Name: config.File, Status: report.Skipped, Error: note})
 	}
 	if !c.shard.first() {
 		rep.Units = nil // said by the first part
