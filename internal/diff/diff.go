@@ -33,8 +33,13 @@ const (
 	Set    Op = "change"
 )
 
-// A Field is one differing leaf of an object that is on both sides.
+// A Field is one difference of an object that is on both sides: a leaf, or a list
+// item or a struct that is on one side only, as a whole.
 type Field struct {
+	// Path leads to the field; it goes on inside texts that hold a structure, where
+	// object.Value.At does not follow. An index is the one after the change where
+	// the item is there, else the one before; an item whose key changed bears the
+	// key after.
 	Path   object.Path
 	Op     Op
 	Before object.Value // absent for Add

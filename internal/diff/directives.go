@@ -178,7 +178,7 @@ func stripHash(line string) string {
 // compareDirectives pairs directives by their first words, as many as it takes
 // to tell them apart; what follows is the value. It is false when directives
 // cannot be told apart.
-func (w *walker) compareDirectives(before, after []directive, depth int) bool {
+func (w *walker) compareDirectives(before, after []directive) bool {
 	names, ok := nameDirectives(before, after)
 	if !ok {
 		return false
@@ -248,7 +248,7 @@ func (w *walker) compareDirectives(before, after []directive, depth int) bool {
 				}
 				w.emit(f)
 			}
-			if b.open && !w.compareDirectives(b.block, a.block, depth+1) {
+			if b.open && !w.compareDirectives(b.block, a.block) {
 				w.emit(Field{Op: Set, Before: value(before, p.before), After: value(after, p.after)})
 			}
 		}

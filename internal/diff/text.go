@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/prdiff/prdiff/internal/object"
@@ -59,7 +60,7 @@ func (w *walker) compareStructures(name, before, after string) bool {
 		return false
 	}
 	da, ok := parseDirectives(name, after)
-	return ok && w.compareDirectives(db, da, 0)
+	return ok && w.compareDirectives(db, da)
 }
 
 // parseSettings reads lines of keys and values, in sections or not: properties,
@@ -97,7 +98,7 @@ func parseSettings(s string) (object.Value, bool) {
 				if !table {
 					return object.Value{}, false // a section stands twice
 				}
-				key = name + "[" + strings.Repeat("+", n+1) + "]"
+				key = fmt.Sprintf("%s[%d]", name, n+1)
 			}
 			current = fresh()
 			root.nested[key] = current
