@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -175,10 +174,10 @@ func (f *workFlags) check() error {
 
 // usage makes an error about how prdiff was called.
 func usage(format string, args ...any) error {
-	return errors.New(fmt.Sprintf(format, args...))
+	return fmt.Errorf(format, args...)
 }
 
-// exactly and the like are cobra's argument checks with sentences of ours.
+// atMost is cobra.MaximumNArgs with a sentence of ours.
 func atMost(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
