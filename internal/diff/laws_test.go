@@ -13,8 +13,8 @@ import (
 	"github.com/prdiff/prdiff/internal/object"
 )
 
-// The laws of a comparison. The pairs of testdata/compare are the seeds; what
-// fuzzing found is beside them in testdata/fuzz.
+// The laws of a comparison. The pairs of testdata/compare are the seeds, as they
+// are and with random edits.
 
 func FuzzSameIsEmpty(f *testing.F) {
 	seed(f)
