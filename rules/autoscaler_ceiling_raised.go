@@ -99,14 +99,15 @@ func copiedCeiling(r raise) (bool, object.Autoscaler) {
 
 // repository is the image of the first container without tag and digest.
 func repository(w object.Workload) string {
-	for _, c := range w.Running() {
-		image, _, _ := strings.Cut(c.Image(), "@")
-		if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
-			image = image[:i]
-		}
-		return image
+	running := w.Running()
+	if len(running) == 0 {
+		return ""
 	}
-	return ""
+	image, _, _ := strings.Cut(running[0].Image(), "@")
+	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
+		image = image[:i]
+	}
+	return image
 }
 
 func reportCopy(l *rule.Fleet, r raise, of object.Autoscaler) {

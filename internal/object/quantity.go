@@ -22,7 +22,7 @@ const (
 
 // ParseQuantity reads a quantity such as "500m", "1.5Gi" or "1e3".
 func ParseQuantity(s string) (Quantity, error) {
-	number := strings.TrimRight(s, "KMGTPEinumkeE")
+	number := strings.TrimRight(s, "KMGTPEinumke")
 	// An exponent has a number after its e: what stands before the e counts.
 	if i := strings.IndexAny(s, "eE"); i > 0 && i+1 < len(s) {
 		number = s[:i]
