@@ -22,14 +22,23 @@ func Vendored(dir string) bool {
 	})
 }
 
+// The reasons for which folders are left out by their names. Example is the one
+// that yields when a repository has nothing else: then the examples are the product.
+const (
+	Example   = "example"
+	TestData  = "test data"
+	Hidden    = "hidden folder"
+	ByItsName = "not deployed by its name"
+)
+
 // notDeployed gives, per folder name, why what lies below is not deployed.
 var notDeployed = map[string]string{
-	"test": "test data", "tests": "test data", "testdata": "test data", "test-data": "test data",
-	"fixtures": "test data", ".fixtures": "test data", "e2e": "test data", "integration-test": "test data",
-	"integration-tests": "test data", "__tests__": "test data", "golden": "test data", "fake": "test data", "mocks": "test data",
-	"example": "example", "examples": "example", "sample": "example", "samples": "example", "demo": "example",
-	"docs": "example", "doc": "example", "documentation": "example", "website": "example", "scenarios": "example",
-	"hack": "not deployed by its name", "scripts": "not deployed by its name", "_scaffold": "not deployed by its name", "_skel": "not deployed by its name",
+	"test": TestData, "tests": TestData, "testdata": TestData, "test-data": TestData,
+	"fixtures": TestData, ".fixtures": TestData, "e2e": TestData, "integration-test": TestData,
+	"integration-tests": TestData, "__tests__": TestData, "golden": TestData, "fake": TestData, "mocks": TestData,
+	"example": Example, "examples": Example, "sample": Example, "samples": Example, "demo": Example,
+	"docs": Example, "doc": Example, "documentation": Example, "website": Example, "scenarios": Example,
+	"hack": ByItsName, "scripts": ByItsName, "_scaffold": ByItsName, "_skel": ByItsName,
 }
 
 // environmentParents are folders below which any name is an environment's, also
@@ -45,34 +54,46 @@ func NotDeployed(dir string) string {
 		if i > 0 && slices.Contains(environmentParents, segments[i-1]) {
 			continue
 		}
-		if reason := notDeployed[s]; reason != "" {
+		if reason := notDeployedName(s); reason != "" {
 			return reason
-		}
-		if len(s) > 1 && s[0] == '.' && s != ".." {
-			return "hidden folder"
 		}
 	}
 	return ""
 }
 
-// EnvironmentNames are folder names that say that their siblings are environments too.
-var environmentNames = []string{"staging", "prod", "production", "dev"}
-
-// NotDeployedAmong is NotDeployed with a look at the neighbours: a folder that
-// stands beside "staging" or "prod" is an environment, whatever it is called.
-// Exists says whether a folder is in the tree.
-func NotDeployedAmong(dir string, exists func(dir string) bool) string {
-	reason := NotDeployed(dir)
-	if reason == "" || reason == "hidden folder" {
+func notDeployedName(segment string) string {
+	if reason := notDeployed[segment]; reason != "" {
 		return reason
+	}
+	if len(segment) > 1 && segment[0] == '.' && segment != ".." {
+		return Hidden
+	}
+	return ""
+}
+
+// environmentNames are folder names that say that their siblings may be environments too.
+var environmentNames = []string{"staging", "stage", "prod", "production", "dev", "qa", "uat", "preprod"}
+
+// ambiguousNames are names of environments as well as of what is not deployed. A
+// folder called docs is none, whatever it stands beside.
+var ambiguousNames = []string{"test", "tests", "e2e", "integration-test", "integration-tests", "demo", "example", "sample"}
+
+// NotDeployedAmong is NotDeployed with a look at the neighbours: "test" or "demo"
+// beside "staging" or "prod" is an environment. Exists says whether a folder is in
+// the tree.
+func NotDeployedAmong(dir string, exists func(dir string) bool) string {
+	if NotDeployed(dir) == "" {
+		return ""
 	}
 	segments := strings.Split(path.Clean(dir), "/")
 	for i, s := range segments {
-		if notDeployed[s] == "" || i > 0 && slices.Contains(environmentParents, segments[i-1]) {
+		reason := notDeployedName(s)
+		if reason == "" || i > 0 && slices.Contains(environmentParents, segments[i-1]) {
 			continue
 		}
 		parent := strings.Join(segments[:i], "/")
-		if !slices.ContainsFunc(environmentNames, func(n string) bool { return n != s && exists(path.Join(parent, n)) }) {
+		beside := func(n string) bool { return n != s && exists(path.Join(parent, n)) }
+		if !slices.Contains(ambiguousNames, s) || !slices.ContainsFunc(environmentNames, beside) {
 			return reason
 		}
 	}

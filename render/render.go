@@ -48,6 +48,9 @@ type Found struct {
 	// Claims are the files and folders (all below them) that belong to this
 	// renderer and are therefore not plain manifests.
 	Claims []string
+	// Takes are folders that units here render as a part of themselves, such as a
+	// chart that an overlay inflates: they are no units of another renderer.
+	Takes []string
 	// Skipped names what looked like a unit and is none, with the reason.
 	Skipped []Skipped
 }
@@ -73,7 +76,11 @@ type Output struct {
 	Parts []Part
 	// Problems are files that could not be read; what else the unit has is in Parts.
 	Problems []Problem
-	Notes    []string // said beside the unit, such as "chart not rendered: it is remote"
+	Notes    []string // said beside the unit
+	// Partial says why Parts are not what the cluster would get, such as "chart not
+	// rendered: it is remote". What Parts do hold, such as the values for that chart,
+	// is compared all the same, and the unit counts as skipped. "" when they are.
+	Partial string
 }
 
 // A Part is a named share of a unit's objects.

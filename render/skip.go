@@ -5,7 +5,12 @@ package render
 // be no unit at all. When that is so on every side that has the unit, it is
 // skipped; when it is so on one of two sides, the change is at fault and the unit
 // has failed.
-type SkipError struct{ Reason string }
+type SkipError struct {
+	Reason string
+	// Mistake says that the repository itself is at fault, as with a file that is
+	// named and not there: a change that brings such a unit has failed too.
+	Mistake bool
+}
 
 // Error gives the reason, which says what is missing and how to get it.
 func (e *SkipError) Error() string { return e.Reason }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -42,143 +41,6 @@ func New(opts Options) *Renderer { return &Renderer{opts} }
 // Name is "helm".
 func (*Renderer) Name() string { return "helm" }
 
-// Find proposes a unit for each chart and set of values. Libraries, charts in
-// the charts/ folder of another one, and charts whose name or place says that
-// they are not deployed, are left out.
-func (r *Renderer) Find(t *source.Tree) (render.Found, error) {
-	var found render.Found
-	files, err := t.Files(".")
-	if err != nil {
-		return found, err
-	}
-	charts := chartFolders(files)
-	for _, dir := range charts {
-		if inside(dir, charts) {
-			continue
-		}
-		found.Claims = append(found.Claims, dir)
-		if reason := render.NotDeployed(dir); reason != "" {
-			found.Skipped = append(found.Skipped, render.Skipped{Path: dir, Reason: reason})
-			continue
-		}
-		meta, err := readMetadata(t, dir)
-		if err != nil {
-			found.Skipped = append(found.Skipped, render.Skipped{Path: dir, Reason: err.Error()})
-			continue
-		}
-		if reason := rendersNothing(dir, meta, files); reason != "" {
-			found.Skipped = append(found.Skipped, render.Skipped{Path: dir, Reason: reason})
-			continue
-		}
-		found.Units = append(found.Units, r.units(dir, files, charts)...)
-	}
-	return found, nil
-}
-
-// chartFolders gives the folders with a Chart.yaml, vendored trees left out.
-func chartFolders(files []string) []string {
-	var dirs []string
-	for _, f := range files {
-		if path.Base(f) == chartFile && !render.Vendored(path.Dir(f)) {
-			dirs = append(dirs, path.Dir(f))
-		}
-	}
-	return dirs
-}
-
-// inside says whether dir lies below another chart: in its charts/ folder it is
-// a dependency, elsewhere (tests, examples) it is that chart's business.
-func inside(dir string, charts []string) bool {
-	return slices.ContainsFunc(charts, func(c string) bool {
-		return c != dir && (c == "." || strings.HasPrefix(dir, c+"/"))
-	})
-}
-
-type metadata struct {
-	Name         string `json:"name"`
-	Version      string `json:"version"`
-	Type         string `json:"type"`
-	Dependencies []any  `json:"dependencies"`
-}
-
-func readMetadata(t *source.Tree, dir string) (metadata, error) {
-	var m metadata
-	data, err := t.ReadFile(path.Join(dir, chartFile))
-	if err != nil {
-		return m, err
-	}
-	if err := yaml.Unmarshal(data, &m); err != nil {
-		return m, fmt.Errorf("%s: %w", path.Join(dir, chartFile), err)
-	}
-	return m, nil
-}
-
-// rendersNothing says why a chart is a library, declared or not; "" when it is none.
-func rendersNothing(dir string, m metadata, files []string) string {
-	if m.Type == "library" {
-		return "library"
-	}
-	if len(m.Dependencies) > 0 {
-		return ""
-	}
-	prefix := dir + "/"
-	if dir == "." {
-		prefix = ""
-	}
-	for _, f := range files {
-		rel, ok := strings.CutPrefix(f, prefix)
-		if !ok {
-			continue
-		}
-		base := path.Base(rel)
-		switch {
-		case strings.HasPrefix(rel, "crds/"), strings.HasPrefix(rel, "charts/"), rel == "requirements.yaml":
-			return ""
-		case strings.HasPrefix(rel, "templates/") && !strings.HasPrefix(base, "_") && base != "NOTES.txt":
-			return ""
-		}
-	}
-	return "library"
-}
-
-// valuesFile matches the names under which value sets lie in a chart's folder.
-var valuesFile = regexp.MustCompile(`^(?:values[-._](.+)|(.+)[-._]values)\.ya?ml$`)
-
-// units gives the units of one chart: the configured releases, or its own values
-// and each values file beside it.
-func (r *Renderer) units(dir string, files, charts []string) []render.Unit {
-	var units []render.Unit
-	for _, in := range r.opts.Installations {
-		if path.Clean(in.Chart) == dir {
-			units = append(units, render.Unit{Renderer: r.Name(), Path: dir, Variant: in.variant()})
-		}
-	}
-	if len(units) > 0 {
-		return units
-	}
-	units = append(units, render.Unit{Renderer: r.Name(), Path: dir})
-	for _, f := range files {
-		at := path.Dir(f)
-		if at != dir && at != path.Join(dir, "ci") {
-			continue
-		}
-		m := valuesFile.FindStringSubmatch(path.Base(f))
-		if m == nil || at == path.Join(dir, "ci") && m[2] == "" {
-			continue
-		}
-		// tempo-values.yaml in the folder of another chart feeds the chart tempo.
-		if m[2] != "" && at == dir && slices.ContainsFunc(charts, func(c string) bool { return c != dir && path.Base(c) == m[2] }) {
-			continue
-		}
-		variant := strings.TrimPrefix(strings.TrimPrefix(f, dir), "/")
-		if dir == "." {
-			variant = f
-		}
-		units = append(units, render.Unit{Renderer: r.Name(), Path: dir, Variant: variant})
-	}
-	return units
-}
-
 func (in Installation) variant() string {
 	if in.Variant != "" {
 		return in.Variant
@@ -186,8 +48,9 @@ func (in Installation) variant() string {
 	return in.Name
 }
 
-// release gives what a unit installs.
-func (r *Renderer) release(u render.Unit) Release {
+// release gives what a unit installs. A variant is the values file that is laid
+// over the chart's own, relative to the chart or, when it lies elsewhere, to the root.
+func (r *Renderer) release(t *source.Tree, u render.Unit) Release {
 	for _, in := range r.opts.Installations {
 		if path.Clean(in.Chart) == u.Path && in.variant() == u.Variant {
 			return r.withDefaults(in.Release)
@@ -195,7 +58,11 @@ func (r *Renderer) release(u render.Unit) Release {
 	}
 	rel := Release{IncludeCRDs: true}
 	if u.Variant != "" {
-		rel.ValuesFiles = []string{path.Join(u.Path, u.Variant)}
+		file := path.Join(u.Path, u.Variant)
+		if !t.Exists(file) && t.Exists(u.Variant) {
+			file = u.Variant
+		}
+		rel.ValuesFiles = append(under(t, file), file)
 	}
 	return r.withDefaults(rel)
 }
@@ -211,7 +78,7 @@ func (r *Renderer) withDefaults(rel Release) Release {
 // Inputs is the whole chart folder, charts that it depends on by file://, and
 // the values files. A chart can read any of its files by a computed name.
 func (r *Renderer) Inputs(t *source.Tree, u render.Unit) (render.Inputs, error) {
-	return InputsOf(t, u.Path, r.release(u)), nil
+	return InputsOf(t, u.Path, r.release(t, u)), nil
 }
 
 // InputsOf gives what rendering a release of the chart in dir reads.
@@ -251,16 +118,74 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	rel := r.release(u)
-	objects, noise, problems, err := Objects(t, u.Name(), u.Path, rel)
+	rel := r.release(t, u)
+	out, err := RenderRelease(t, u.Name(), u.Path, rel)
+	if err == nil && u.Variant != "" && !t.Exists(path.Join(u.Path, u.Variant)) && t.Exists(u.Variant) {
+		out.Notes = append(out.Notes, "the values file is laid over the chart by its name and place: a guess, which helm.releases in .prdiff.yaml replaces")
+	}
+	return out, err
+}
+
+// RenderRelease renders a release of the chart in dir to one part, named like the
+// unit. A chart whose dependencies are not in the repository is not rendered: the
+// output is then partial, and holds the values of the release.
+func RenderRelease(t *source.Tree, unit, dir string, rel Release) (*render.Output, error) {
+	objects, noise, problems, err := Objects(t, unit, dir, rel)
+	var missing *MissingDependencies
+	if errors.As(err, &missing) {
+		o, err := valuesOf(t, unit, dir, rel)
+		if err != nil {
+			return nil, err
+		}
+		return &render.Output{Partial: missing.Error(), Parts: []render.Part{{Name: unit, Objects: []*object.Object{o}}}}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	out := &render.Output{Parts: []render.Part{{Name: u.Name(), Objects: objects}}, Problems: problems}
+	out := &render.Output{Parts: []render.Part{{Name: unit, Objects: objects}}, Problems: problems}
 	if note := noiseNote(noise); note != "" {
 		out.Notes = append(out.Notes, note)
 	}
 	return out, nil
+}
+
+// valuesOf gives what is known of a release without rendering it: the chart's
+// Chart.yaml, and its values with those of the release over them.
+func valuesOf(t *source.Tree, unit, dir string, rel Release) (*object.Object, error) {
+	data, err := t.ReadFile(path.Join(dir, chartFile))
+	if err != nil {
+		return nil, err
+	}
+	var chart map[string]any
+	if err := yaml.Unmarshal(data, &chart); err != nil {
+		return nil, fmt.Errorf("%s: %w", path.Join(dir, chartFile), err)
+	}
+	all := rel
+	if own := path.Join(dir, "values.yaml"); t.Exists(own) && !rel.ReplaceValues {
+		all.ValuesFiles = append([]string{own}, rel.ValuesFiles...)
+	}
+	values, err := all.values(t)
+	if err != nil {
+		return nil, err
+	}
+	return Values(unit, object.Origin{Path: path.Join(dir, chartFile)}, path.Base(dir), rel, chart, values)
+}
+
+// Values gives an object that stands in a comparison for a chart that cannot be
+// rendered: what is known of the chart, and the values it is given.
+func Values(unit string, at object.Origin, name string, rel Release, chart, values map[string]any) (*object.Object, error) {
+	if rel.Name != "" {
+		name = rel.Name
+	}
+	meta := map[string]any{"name": name}
+	if rel.Namespace != "" {
+		meta["namespace"] = rel.Namespace
+	}
+	root := map[string]any{"apiVersion": "helm.sh/v3", "kind": "ChartValues", "metadata": meta, "values": values}
+	if len(chart) > 0 {
+		root["chart"] = chart
+	}
+	return object.New(unit, at, root)
 }
 
 // Objects renders a release of the chart in folder dir to objects of unit. Noise

@@ -30,11 +30,16 @@ type Release struct {
 	ValuesFiles []string       // paths in the tree, laid over the chart's own values in order
 	Values      map[string]any // over the files
 	Set         []string       // over the values, in the language of helm --set
-	KubeVersion string         // such as "1.30.0"; DefaultKubeVersion when ""
-	APIVersions []string       // beside those that Helm knows, such as "example.com/v1"
-	IncludeCRDs bool           // the crds/ folder too
-	SkipTests   bool           // leave test hooks out
-	NoHooks     bool           // leave all hooks out
+	SetString   []string       // over those, in the language of helm --set-string
+	SetFile     []string       // over those, as key=file: the file's text becomes the value
+	// ReplaceValues makes the values files stand in for the chart's own values.yaml
+	// instead of being laid over it, as Flux's valuesFiles do.
+	ReplaceValues bool
+	KubeVersion   string   // such as "1.30.0"; DefaultKubeVersion when ""
+	APIVersions   []string // beside those that Helm knows, such as "example.com/v1"
+	IncludeCRDs   bool     // the crds/ folder too
+	SkipTests     bool     // leave test hooks out
+	NoHooks       bool     // leave all hooks out
 }
 
 // A Document is one manifest that a chart rendered to, as text.
@@ -55,6 +60,13 @@ func Template(t *source.Tree, dir string, r Release) ([]Document, error) {
 }
 
 func renderChart(t *source.Tree, dir string, c *chart.Chart, r Release) ([]Document, error) {
+	if r.ReplaceValues && len(r.ValuesFiles) > 0 {
+		own, err := (Release{ValuesFiles: r.ValuesFiles}).values(t)
+		if err != nil {
+			return nil, err
+		}
+		c.Values, r.ValuesFiles = own, nil
+	}
 	values, err := r.values(t)
 	if err != nil {
 		return nil, err
@@ -128,6 +140,20 @@ func (r Release) values(t *source.Tree) (map[string]any, error) {
 	merged = overlay(merged, r.Values)
 	for _, set := range r.Set {
 		if err := strvals.ParseInto(set, merged); err != nil {
+			return nil, fmt.Errorf("set %q: %w", set, err)
+		}
+	}
+	for _, set := range r.SetString {
+		if err := strvals.ParseIntoString(set, merged); err != nil {
+			return nil, fmt.Errorf("set %q: %w", set, err)
+		}
+	}
+	for _, set := range r.SetFile {
+		read := func(name []rune) (any, error) {
+			data, err := t.ReadFile(string(name))
+			return string(data), err
+		}
+		if err := strvals.ParseIntoFile(set, merged, read); err != nil {
 			return nil, fmt.Errorf("set %q: %w", set, err)
 		}
 	}

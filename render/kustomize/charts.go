@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -78,8 +79,9 @@ func (s *scan) charts(dir, file string, k *kustomization) {
 		}
 		if !s.tree.Exists(path.Join(at, "Chart.yaml")) {
 			s.missing = append(s.missing, path.Join(at, "Chart.yaml"))
-			s.fail("%s: helmCharts: needs chart %s %s from %s, which is not vendored: run `helm pull --untar --untardir %s %s --repo %s --version %s` and commit it",
-				file, c.Name, c.Version, c.Repo, path.Dir(at), c.Name, c.Repo, c.Version)
+			s.needs = append(s.needs, need{dir: dir, entry: c.Name, resource: true,
+				text: fmt.Sprintf("%s: helmCharts: needs chart %s %s from %s, which is not vendored: run `helm pull --untar --untardir %s %s --repo %s --version %s` and commit it",
+					file, c.Name, c.Version, c.Repo, path.Dir(at), c.Name, c.Repo, c.Version)})
 			continue
 		}
 		in := helm.InputsOf(s.tree, at, helm.Release{})
@@ -92,20 +94,25 @@ func (s *scan) charts(dir, file string, k *kustomization) {
 const renderedPrefix = "prdiff-rendered-"
 
 // inflate renders the charts of every kustomization of the scan and gives the
-// files that stand in for them: the rendered manifests as one more resource, and
-// the kustomization without its helmCharts. Patches, namespaces and the rest then
-// apply to them as they do to what kustomize's own generator gives.
+// files that kustomize is shown instead of those of the tree: the rendered
+// manifests as one more resource, and the kustomization without its helmCharts and
+// without the resources that are not in the repository. Patches, namespaces and
+// the rest then apply to them as they do to what kustomize's own generator gives.
 func (s *scan) inflate() (map[string][]byte, []string, error) {
-	extra := map[string][]byte{}
+	extra := maps.Clone(s.extra)
+	if extra == nil {
+		extra = map[string][]byte{}
+	}
 	var notes []string
 	for _, dir := range s.order {
 		k := s.visited[dir]
 		charts, folders := k.allCharts(dir)
-		if len(charts) == 0 {
+		drop := s.dropped(dir)
+		if len(charts) == 0 && len(drop) == 0 {
 			continue
 		}
 		file := s.names[dir]
-		data, err := s.tree.ReadFile(file)
+		data, err := files{s.tree, s.extra}.ReadFile(file)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -115,8 +122,19 @@ func (s *scan) inflate() (map[string][]byte, []string, error) {
 		}
 		delete(whole, "helmCharts")
 		delete(whole, "helmChartInflationGenerator")
+		for _, field := range []string{"resources", "bases", "components", "generators", "transformers", "validators"} {
+			if list, ok := whole[field].([]any); ok {
+				whole[field] = slices.DeleteFunc(list, func(v any) bool {
+					entry, ok := v.(string)
+					return ok && drop[entry]
+				})
+			}
+		}
 		resources, _ := whole["resources"].([]any)
 		for i, c := range charts {
+			if drop[c.Name] {
+				continue
+			}
 			rel, err := c.release(s.tree, dir, folders[i])
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: helmCharts: %s: %w", file, c.Name, err)

@@ -52,8 +52,21 @@ func (f files) Open(p string) (filesys.File, error) {
 }
 
 func (f files) IsDir(p string) bool {
+	if f.made(name(p)) {
+		return true
+	}
 	info, err := f.tree.Stat(name(p))
 	return err == nil && info.IsDir()
+}
+
+// made says whether a folder has files of extra in it.
+func (f files) made(dir string) bool {
+	for n := range f.extra {
+		if path.Dir(n) == dir {
+			return true
+		}
+	}
+	return false
 }
 
 func (f files) ReadDir(p string) ([]string, error) {
@@ -74,6 +87,9 @@ func (f files) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
 	n := name(p)
 	if _, ok := f.extra[n]; ok {
 		return filesys.ConfirmedDir("/" + strings.TrimPrefix(path.Dir(n), ".")), path.Base(n), nil
+	}
+	if !f.tree.Exists(n) && f.made(n) {
+		return filesys.ConfirmedDir("/" + n), "", nil
 	}
 	resolved, err := f.tree.Resolve(n)
 	if err != nil {
@@ -99,7 +115,7 @@ func plain(err error) error {
 }
 
 func (f files) Exists(p string) bool {
-	if _, ok := f.extra[name(p)]; ok {
+	if _, ok := f.extra[name(p)]; ok || f.made(name(p)) {
 		return true
 	}
 	return f.tree.Exists(name(p))

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/yaml"
 
 	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/source"
@@ -39,119 +40,162 @@ func New(opts Options) *Renderer { return &Renderer{opts} }
 // Name is "kustomize".
 func (*Renderer) Name() string { return "kustomize" }
 
-// Find proposes the roots: kustomizations that no other one in the tree names
-// and that are not components. What lies in folders that are not deployed by
-// their name gives no units, and does not count as a user of others.
-func (r *Renderer) Find(t *source.Tree) (render.Found, error) {
-	var found render.Found
-	files, err := t.Files(".")
-	if err != nil {
-		return found, err
-	}
-	exists := func(dir string) bool {
-		info, err := t.Stat(dir)
-		return err == nil && info.IsDir()
-	}
-	var dirs []string
-	for _, f := range files {
-		if slices.Contains(fileNames, path.Base(f)) && !render.Vendored(path.Dir(f)) && !slices.Contains(dirs, path.Dir(f)) {
-			dirs = append(dirs, path.Dir(f))
-		}
-	}
-	used := map[string]bool{}
-	kinds := map[string]*kustomization{}
-	for _, dir := range dirs {
-		k, file, _, err := readKustomization(t, dir)
-		if err == nil && strings.HasPrefix(k.APIVersion, "kustomize.toolkit.fluxcd.io/") {
-			continue // a Flux object under an unlucky name: a plain manifest
-		}
-		if file != "" {
-			found.Claims = append(found.Claims, file)
-		}
-		kinds[dir] = k
-		if err != nil {
-			continue
-		}
-		deployed := render.NotDeployedAmong(dir, exists) == ""
-		for _, ref := range k.refs() {
-			at := path.Join(dir, ref.value)
-			if remote.MatchString(ref.value) || ref.inline && strings.ContainsAny(ref.value, "\n{") {
-				continue
-			}
-			info, err := t.Stat(at)
-			if err != nil {
-				continue
-			}
-			if !info.IsDir() {
-				found.Claims = append(found.Claims, at)
-			} else if deployed && ref.folder {
-				used[at] = true
-			}
-		}
-		_, charts := k.allCharts(dir)
-		found.Claims = append(found.Claims, charts...)
-	}
-	for _, dir := range dirs {
-		k := kinds[dir]
-		switch {
-		case k == nil || used[dir]:
-		case k.Kind == "Component":
-			found.Skipped = append(found.Skipped, render.Skipped{Path: dir, Reason: "component, used by no overlay"})
-		default:
-			if reason := render.NotDeployedAmong(dir, exists); reason != "" {
-				found.Skipped = append(found.Skipped, render.Skipped{Path: dir, Reason: reason})
-				continue
-			}
-			found.Units = append(found.Units, render.Unit{Renderer: r.Name(), Path: dir})
-		}
-	}
-	slices.Sort(found.Claims)
-	found.Claims = slices.Compact(found.Claims)
-	return found, nil
-}
-
 // Inputs follows everything that the kustomization names, without building it.
 func (r *Renderer) Inputs(t *source.Tree, u render.Unit) (render.Inputs, error) {
-	s := scanFolder(t, u.Path)
-	return render.Inputs{Files: s.files, Dirs: s.dirs, Missing: s.missing}, nil
+	return scanFolder(t, u.Path).inputs(), nil
 }
 
-// Render builds one overlay.
+func (s *scan) inputs() render.Inputs {
+	return render.Inputs{Files: s.files, Dirs: s.dirs, Missing: s.missing}
+}
+
+// Render builds one overlay. What it names and the repository does not have makes
+// the output partial: the rest is there.
 func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*render.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := scanFolder(t, u.Path)
-	if len(s.errs) > 0 {
-		return nil, errors.Join(s.errs...)
+	out, err := scanFolder(t, u.Path).render(u.Name(), u.Path, r.opts, nil)
+	if err == nil && path.Base(u.Path) == "base" {
+		out.Notes = append(out.Notes, "base, nothing uses it")
 	}
+	return out, err
+}
+
+// render builds the folder that s scanned to objects of unit. Each, if not nil,
+// may replace an object before it is read.
+func (s *scan) render(unit, dir string, opts Options, each func(map[string]any) (map[string]any, error)) (*render.Output, error) {
+	if err := s.err(); err != nil {
+		return nil, err
+	}
+	out := &render.Output{Partial: s.needed()}
+	for file := range s.secretGenerators {
+		out.Notes = append(out.Notes, file+": built without what this generator decrypts")
+	}
+	slices.Sort(out.Notes)
 	extra, notes, err := s.inflate()
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.build(u.Path, extra, r.opts)
+	out.Notes = append(out.Notes, notes...)
+	m, err := s.build(dir, extra, opts)
+	if err != nil && out.Partial != "" {
+		// Patches for what is not there fail the rest: compare it as it is written.
+		out.Parts = []render.Part{{Name: unit, Objects: s.asWritten(unit)}}
+		return out, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	origins := s.origins()
-	part := render.Part{Name: u.Name()}
+	part := render.Part{Name: unit}
 	for _, res := range m.Resources() {
 		manifest, err := res.Map()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", u.Path, res.CurId(), err)
+			return nil, fmt.Errorf("%s: %s: %w", dir, res.CurId(), err)
+		}
+		if each != nil {
+			if manifest, err = each(manifest); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", dir, res.CurId(), err)
+			}
 		}
 		id := res.OrgId()
 		at, ok := origins[originKey{id.Kind, id.Name}]
 		if !ok {
-			at = object.Origin{Path: s.names[u.Path]}
+			at = object.Origin{Path: s.names[dir]}
 		}
-		o, err := object.New(u.Name(), at, manifest)
+		o, err := object.New(unit, at, manifest)
 		if err != nil {
 			return nil, err
 		}
 		part.Objects = append(part.Objects, o)
 	}
-	return &render.Output{Parts: []render.Part{part}, Notes: notes}, nil
+	if out.Partial != "" {
+		part.Objects = append(part.Objects, s.kustomizations(unit)...)
+	}
+	out.Parts = []render.Part{part}
+	return out, nil
+}
+
+// err gives what stands against building at all, nil when nothing does.
+func (s *scan) err() error {
+	if len(s.errs) > 0 {
+		return errors.Join(slices.Concat(s.errs, s.absent)...)
+	}
+	if len(s.absent) > 0 {
+		return &render.SkipError{Reason: errors.Join(s.absent...).Error(), Mistake: true}
+	}
+	return nil
+}
+
+// asWritten gives the objects of all resource files before anything is done to
+// them, and the kustomization files.
+func (s *scan) asWritten(unit string) []*object.Object {
+	var out []*object.Object
+	for _, dir := range s.order {
+		for _, name := range s.visited[dir].Resources {
+			at := path.Join(dir, name)
+			data, err := s.tree.ReadFile(at)
+			if err != nil {
+				continue // a folder, or not in the repository
+			}
+			objects, _ := object.Parse(unit, at, data)
+			out = append(out, objects...)
+		}
+	}
+	return append(out, s.kustomizations(unit)...)
+}
+
+// kustomizations gives the kustomization files themselves as objects, so that a
+// change of what is not rendered, such as the version of a remote base, is one that
+// can be seen. Values files of charts are part of them.
+func (s *scan) kustomizations(unit string) []*object.Object {
+	var out []*object.Object
+	for _, dir := range s.order {
+		if !slices.ContainsFunc(s.needs, func(n need) bool { return n.dir == dir }) {
+			continue
+		}
+		var whole map[string]any
+		data, err := s.tree.ReadFile(s.names[dir])
+		if err != nil || yaml.Unmarshal(data, &whole) != nil || whole == nil {
+			continue
+		}
+		whole["apiVersion"], whole["kind"] = "kustomize.config.k8s.io/v1beta1", "Kustomization"
+		whole["metadata"] = map[string]any{"name": dir}
+		charts, _ := whole["helmCharts"].([]any)
+		for _, c := range charts {
+			if chart, ok := c.(map[string]any); ok {
+				s.addValues(dir, chart)
+			}
+		}
+		if o, err := object.New(unit, object.Origin{Path: s.names[dir]}, whole); err == nil {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// addValues adds the content of a chart's values files to its entry.
+func (s *scan) addValues(dir string, chart map[string]any) {
+	add := func(v any) {
+		name, _ := v.(string)
+		var values map[string]any
+		data, err := s.tree.ReadFile(path.Join(dir, name))
+		if name == "" || err != nil || yaml.Unmarshal(data, &values) != nil {
+			return
+		}
+		inFiles, _ := chart["valuesInFiles"].(map[string]any)
+		if inFiles == nil {
+			inFiles = map[string]any{}
+		}
+		inFiles[name] = values
+		chart["valuesInFiles"] = inFiles
+	}
+	add(chart["valuesFile"])
+	more, _ := chart["additionalValuesFiles"].([]any)
+	for _, v := range more {
+		add(v)
+	}
 }
 
 // An originKey is what an object was called before kustomize renamed it.
@@ -197,8 +241,12 @@ var schemaLock sync.RWMutex
 // Text builds the kustomization in dir and gives what `kustomize build` prints.
 func Text(t *source.Tree, dir string) (string, error) {
 	s := scanFolder(t, dir)
-	if len(s.errs) > 0 {
-		return "", errors.Join(s.errs...)
+	if len(s.errs)+len(s.absent)+len(s.needs) > 0 {
+		errs := slices.Concat(s.errs, s.absent)
+		for _, n := range s.needs {
+			errs = append(errs, errors.New(n.text))
+		}
+		return "", errors.Join(errs...)
 	}
 	extra, _, err := s.inflate()
 	if err != nil {

@@ -2,6 +2,7 @@ package kustomize
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -154,9 +155,16 @@ func TestRefuses(t *testing.T) {
 				"o/remote-files.yaml":                 "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: x}\nfiles: [\"https://example.com/x\"]\n",
 				"o/github.com/o/r/kustomization.yaml": "resources: []\n",
 			})
-			_, err := New(Options{}).Render(context.Background(), tr, render.Unit{Path: "o"})
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error = %v, want it to say %q", err, c.want)
+			out, err := New(Options{}).Render(context.Background(), tr, render.Unit{Path: "o"})
+			said := fmt.Sprint(err)
+			if err == nil {
+				said = out.Partial
+			}
+			if !strings.Contains(said, c.want) {
+				t.Errorf("said %q, want %q", said, c.want)
+			}
+			if _, err := Text(tr, "o"); err == nil {
+				t.Error("Text gives no error")
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -124,6 +125,7 @@ var remote = regexp.MustCompile(`(?i)^(?:https?:|git::|ssh://|file://|[a-z][a-z0
 // A scan is what building one folder would read, found without building it.
 type scan struct {
 	tree    *source.Tree
+	extra   map[string][]byte // files that are not in the tree, or are others there
 	files   []string
 	dirs    []string
 	missing []string
@@ -131,12 +133,27 @@ type scan struct {
 	order   []string                  // folders, in the order visited
 	names   map[string]string         // by folder, the name of its kustomization file
 	errs    []error                   // why the build would fail or must not be tried
-	openapi bool                      // a schema is named, which kustomize keeps for the whole process
+	absent  []error                   // files that are named and not there
+	needs   []need                    // what lies outside of the repository
+	// secretGenerators counts, by file, the generators that decrypt Secrets.
+	secretGenerators map[string]int
+	openapi          bool // a schema is named, which kustomize keeps for the whole process
+}
+
+// A need is something outside of the repository that a kustomization names. All
+// else can be built without it when it is a resource.
+type need struct {
+	dir, entry string // the kustomization's folder, and the entry as written
+	text       string // what is needed, and how to have it
+	resource   bool
 }
 
 // scanFolder walks from the kustomization in dir through everything it names.
-func scanFolder(t *source.Tree, dir string) *scan {
-	s := &scan{tree: t, visited: map[string]*kustomization{}, names: map[string]string{}}
+func scanFolder(t *source.Tree, dir string) *scan { return scanWith(t, dir, nil) }
+
+// scanWith is scanFolder with some files added to the tree, or replaced in it.
+func scanWith(t *source.Tree, dir string, extra map[string][]byte) *scan {
+	s := &scan{tree: t, extra: extra, visited: map[string]*kustomization{}, names: map[string]string{}, secretGenerators: map[string]int{}}
 	s.folder(dir)
 	slices.Sort(s.files)
 	s.files = slices.Compact(s.files)
@@ -151,12 +168,38 @@ func (s *scan) fail(format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf(format, args...))
 }
 
+// dropped gives the entries of the kustomization in dir that it is built without.
+func (s *scan) dropped(dir string) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range s.needs {
+		if n.dir == dir && n.resource {
+			out[n.entry] = true
+		}
+	}
+	for _, g := range s.visited[dir].Generators {
+		if s.secretGenerators[path.Join(dir, g)] > 0 {
+			out[g] = true
+		}
+	}
+	return out
+}
+
+// needed gives what is not in the repository, in one text; "" when all is there.
+func (s *scan) needed() string {
+	var texts []string
+	for _, n := range s.needs {
+		texts = append(texts, n.text)
+	}
+	slices.Sort(texts)
+	return strings.Join(slices.Compact(texts), "\n")
+}
+
 // folder reads the kustomization of one folder.
 func (s *scan) folder(dir string) {
 	if _, ok := s.visited[dir]; ok {
 		return
 	}
-	k, file, absent, err := readKustomization(s.tree, dir)
+	k, file, absent, err := readKustomization(files{s.tree, s.extra}, dir)
 	s.missing = append(s.missing, absent...)
 	s.visited[dir] = k
 	if file != "" {
@@ -179,12 +222,12 @@ func (s *scan) folder(dir string) {
 
 // readKustomization reads the kustomization of dir. Absent are the names that
 // were looked for and not found.
-func readKustomization(t *source.Tree, dir string) (k *kustomization, file string, absent []string, err error) {
+func readKustomization(f files, dir string) (k *kustomization, file string, absent []string, err error) {
 	k = &kustomization{}
 	var data []byte
 	for _, base := range fileNames {
 		at := path.Join(dir, base)
-		d, err := t.ReadFile(at)
+		d, err := f.ReadFile(at)
 		if err != nil {
 			absent = append(absent, at)
 			continue
@@ -210,7 +253,8 @@ func (s *scan) ref(dir, file string, r ref) {
 		return
 	}
 	if remote.MatchString(r.value) {
-		s.fail("%s: %s: needs remote base %s: prdiff renders without network; vendor it into the repository", file, r.field, r.value)
+		s.needs = append(s.needs, need{dir: dir, entry: r.value, resource: r.folder,
+			text: fmt.Sprintf("%s: %s: needs remote base %s: prdiff renders without network; vendor it into the repository", file, r.field, r.value)})
 		return
 	}
 	if path.IsAbs(r.value) {
@@ -222,11 +266,17 @@ func (s *scan) ref(dir, file string, r ref) {
 		s.fail("%s: %s: %s leads outside the repository", file, r.field, r.value)
 		return
 	}
+	if _, added := s.extra[at]; added {
+		return
+	}
 	info, err := s.tree.Stat(at)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.missing = append(s.missing, at)
+		s.absent = append(s.absent, fmt.Errorf("%s: %s: refers to %s, which is not in the repository", file, r.field, r.value))
 	case err != nil:
 		s.missing = append(s.missing, at)
-		s.fail("%s: %s: refers to %s, which is not in the repository: %w", file, r.field, r.value, plain(err))
+		s.fail("%s: %s: %s: %w", file, r.field, r.value, plain(err))
 	case info.IsDir() && r.folder:
 		s.folder(at)
 	case info.IsDir():
@@ -260,6 +310,12 @@ func (s *scan) pluginConfig(dir, file, field string, data []byte) {
 		}
 		if version, _ := config["apiVersion"].(string); version != "" && version != "builtin" {
 			kind, _ := config["kind"].(string)
+			if field == "generators" && strings.HasPrefix(version, "viaduct.ai/") {
+				// https://github.com/viaduct-ai/kustomize-sops: it decrypts, which
+				// nothing here can or should.
+				s.secretGenerators[file]++
+				continue
+			}
 			s.fail("%s: %s: needs the plugin %s %s: prdiff runs no plugins, functions or programs from a repository; commit what it generates", file, field, version, kind)
 		}
 		s.pluginFiles(dir, file, field, config)
@@ -276,7 +332,8 @@ func (s *scan) pluginFiles(dir, file, field string, config any) {
 				for _, f := range texts(v) {
 					f = keyless(f)
 					if remote.MatchString(f) {
-						s.fail("%s: %s: needs remote file %s: prdiff renders without network; vendor it into the repository", file, field, f)
+						s.needs = append(s.needs, need{dir: dir, entry: f,
+							text: fmt.Sprintf("%s: %s: needs remote file %s: prdiff renders without network; vendor it into the repository", file, field, f)})
 					} else if at := path.Join(dir, f); fs.ValidPath(at) && s.tree.Exists(at) {
 						s.files = append(s.files, at)
 					}
