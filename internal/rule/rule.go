@@ -43,6 +43,9 @@ type Rule struct {
 	Incidents []string      // IDs in internal/incident
 	Kinds     []string      // as object.Ref.GroupKind spells them; empty means all
 	Actions   []diff.Action // empty means all
+	// Parameters are the thresholds that a team may set, in the order in which
+	// they are told.
+	Parameters []Parameter
 
 	Check    func(*Pass, diff.Change)
 	CheckAll func(*Fleet)
@@ -85,6 +88,7 @@ type Unit struct {
 // A Pass is one rule at work on one unit, which it can see whole.
 type Pass struct {
 	*Unit
+	Settings
 	rule     *Rule
 	findings *[]Finding
 }
@@ -92,7 +96,8 @@ type Pass struct {
 // A Fleet is one rule at work on all units together. Units that are the same
 // on both sides were not rendered and are not among them.
 type Fleet struct {
-	Units    []*Unit
+	Units []*Unit
+	Settings
 	rule     *Rule
 	findings *[]Finding
 }

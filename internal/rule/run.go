@@ -66,22 +66,25 @@ func fingerprint(f Finding) string {
 // Run shows every change to every rule that asks for its kind, and gives the
 // findings, worst first, then in the order of units, objects, paths and rules.
 // Rules see changes whole, hidden fields included.
-func Run(rules []*Rule, units []*Unit) []Finding {
+func Run(rules []*Rule, units []*Unit) []Finding { return RunWith(rules, units, Settings{}) }
+
+// RunWith is Run with what a team says about its clusters.
+func RunWith(rules []*Rule, units []*Unit, s Settings) []Finding {
 	var findings []Finding
 	byKind, anyKind := index(rules)
 	for _, u := range units {
 		for _, c := range u.Changes {
 			for _, r := range byKind[kindOf(c.Ref)] {
-				r.check(u, c, &findings)
+				r.check(u, c, s, &findings)
 			}
 			for _, r := range anyKind {
-				r.check(u, c, &findings)
+				r.check(u, c, s, &findings)
 			}
 		}
 	}
 	for _, r := range rules {
 		if r.CheckAll != nil {
-			r.CheckAll(&Fleet{Units: units, rule: r, findings: &findings})
+			r.CheckAll(&Fleet{Units: units, Settings: s, rule: r, findings: &findings})
 		}
 	}
 	slices.SortStableFunc(findings, compareFindings)
@@ -106,11 +109,11 @@ func index(rules []*Rule) (byKind map[string][]*Rule, anyKind []*Rule) {
 	return byKind, anyKind
 }
 
-func (r *Rule) check(u *Unit, c diff.Change, findings *[]Finding) {
+func (r *Rule) check(u *Unit, c diff.Change, s Settings, findings *[]Finding) {
 	if len(r.Actions) > 0 && !slices.Contains(r.Actions, c.Action) {
 		return
 	}
-	r.Check(&Pass{Unit: u, rule: r, findings: findings}, c)
+	r.Check(&Pass{Unit: u, Settings: s, rule: r, findings: findings}, c)
 }
 
 // movedGroups are the homes that the kinds of extensions/v1beta1 have moved to
