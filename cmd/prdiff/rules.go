@@ -12,7 +12,7 @@ import (
 
 	"github.com/prdiff/prdiff/internal/incident"
 	"github.com/prdiff/prdiff/internal/rule"
-	"github.com/prdiff/prdiff/internal/rule/ruletest"
+	"github.com/prdiff/prdiff/internal/rule/fixture"
 	"github.com/prdiff/prdiff/rules"
 )
 
@@ -92,11 +92,11 @@ func tellRule(w io.Writer, r *rule.Rule) error {
 	if err != nil {
 		return err
 	}
-	fixtures, err := ruletest.Load(sub, path.Join(".", r.ID))
+	fixtures, err := fixture.Load(sub, path.Join(".", r.ID))
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(ruletest.Story(r, fixtures)); err != nil {
+	if _, err := w.Write(fixture.Story(r, fixtures)); err != nil {
 		return err
 	}
 	var b strings.Builder

@@ -1,11 +1,6 @@
-// Package ruletest runs rules on their fixtures and writes the catalogue of
-// rules, so that every example in it is one that the tests ran.
-//
-// A fixture is a txtar file, testdata/RULE-ID/NAME.txtar: a sentence that says
-// what the case is about, manifests as before/FILE and after/FILE, and a want
-// section with what the rule must say. A case of several units has a folder for
-// each, before/UNIT/FILE. A file named quiet_*.txtar has no want: the rule must
-// say nothing there, and what other rules say of it stands in its also section.
+// Package ruletest runs rules on their fixtures in a Go test, and holds the
+// catalogue against them. It is for tests only: what the program needs of
+// fixtures is in package fixture.
 package ruletest
 
 import (
@@ -16,12 +11,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/prdiff/prdiff/internal/rule"
+	"github.com/prdiff/prdiff/internal/rule/fixture"
 )
 
 // Run checks each rule against its fixtures in dir/testdata, and dir/README.md
@@ -34,27 +28,27 @@ func Run(t *testing.T, rules []*rule.Rule, dir string, update bool) {
 	if len(rules) == 0 {
 		t.Fatal("no rules to run")
 	}
-	for _, err := range Vet(rules) {
+	for _, err := range fixture.Vet(rules) {
 		t.Error(err)
 	}
 	fsys := os.DirFS(dir)
-	fixtures := make(map[string][]*Fixture)
+	fixtures := make(map[string][]*fixture.Case)
 	for _, r := range rules {
 		t.Run(r.ID, func(t *testing.T) {
 			folder := path.Join("testdata", r.ID)
-			loaded, err := Load(fsys, folder)
+			loaded, err := fixture.Load(fsys, folder)
 			if err != nil {
 				t.Fatal(err)
 			}
 			fixtures[r.ID] = loaded
-			fires := slices.ContainsFunc(loaded, func(f *Fixture) bool { return !f.Quiet })
-			quiet := slices.ContainsFunc(loaded, func(f *Fixture) bool { return f.Quiet })
+			fires := slices.ContainsFunc(loaded, func(f *fixture.Case) bool { return !f.Quiet })
+			quiet := slices.ContainsFunc(loaded, func(f *fixture.Case) bool { return f.Quiet })
 			if !fires || !quiet {
 				t.Errorf("%s needs a fixture that fires and one that is quiet (quiet_*.txtar)", folder)
 			}
 			for _, f := range loaded {
 				t.Run(f.Name, func(t *testing.T) {
-					data, errs := f.check(r, rules)
+					data, errs := f.Check(r, rules)
 					if update && data != nil {
 						name := filepath.Join(dir, filepath.FromSlash(folder), f.Name+".txtar")
 						if err := os.WriteFile(name, data, 0o644); err != nil {
@@ -62,7 +56,7 @@ func Run(t *testing.T, rules []*rule.Rule, dir string, update bool) {
 						}
 					}
 					for _, err := range errs {
-						if !update || !errors.As(err, new(*stale)) {
+						if !update || !errors.As(err, new(*fixture.Stale)) {
 							t.Error(err)
 						}
 					}
@@ -75,7 +69,7 @@ func Run(t *testing.T, rules []*rule.Rule, dir string, update bool) {
 	}
 	t.Run("README", func(t *testing.T) {
 		readme := filepath.Join(dir, "README.md")
-		want := Catalogue(rules, fixtures)
+		want := fixture.Catalogue(rules, fixtures)
 		if update {
 			if err := os.WriteFile(readme, want, 0o644); err != nil {
 				t.Fatal(err)
@@ -92,40 +86,6 @@ func Run(t *testing.T, rules []*rule.Rule, dir string, update bool) {
 	})
 }
 
-// stale is a section that -update can write anew.
-type stale struct{ section, got, want string }
-
-func (s *stale) Error() string {
-	return fmt.Sprintf("%s section:\ngot:\n%s\nwant:\n%s\n(-update writes what was got)", s.section, s.got, s.want)
-}
-
-// check runs r alone on the fixture, and all rules too where it is quiet. It
-// gives the file as it should be when that differs from the file as it is.
-func (f *Fixture) check(r *rule.Rule, all []*rule.Rule) (data []byte, errs []error) {
-	got := f.Text(f.Find(r))
-	compare := func(section, got string) {
-		if want := f.Section(section); got != want {
-			errs = append(errs, &stale{section, got, want})
-			data = f.With(section, got)
-		}
-	}
-	if !f.Quiet {
-		if got == "" {
-			return nil, []error{fmt.Errorf("%s says nothing here; is this a quiet_ case?", r.ID)}
-		}
-		compare("want", got)
-		return data, errs
-	}
-	if got != "" {
-		return nil, []error{fmt.Errorf("%s must be quiet here and says:\n%s", r.ID, got)}
-	}
-	if f.Section("want") != "" {
-		errs = append(errs, errors.New("a quiet case has no want section"))
-	}
-	compare("also", f.text(f.Find(all...), true))
-	return data, errs
-}
-
 // strangers finds folders of fixtures that no rule runs.
 func strangers(fsys fs.FS, rules []*rule.Rule) error {
 	entries, err := fs.ReadDir(fsys, "testdata")
@@ -138,49 +98,4 @@ func strangers(fsys fs.FS, rules []*rule.Rule) error {
 		}
 	}
 	return nil
-}
-
-var kebab = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
-
-// Vet says what is wrong with rules as data: ids, texts, severities, and checks.
-func Vet(rules []*rule.Rule) []error {
-	var errs []error
-	seen := make(map[string]bool)
-	for _, r := range rules {
-		bad := func(format string, args ...any) {
-			errs = append(errs, fmt.Errorf("rule %q: %s", r.ID, fmt.Sprintf(format, args...)))
-		}
-		if !kebab.MatchString(r.ID) {
-			bad("the id is not kebab-case")
-		}
-		if seen[r.ID] {
-			bad("the id is there twice")
-		}
-		seen[r.ID] = true
-		if r.Title == "" || strings.ContainsAny(r.Title, "\n") || strings.HasSuffix(r.Title, ".") {
-			bad("the title must be one line without a full stop")
-		}
-		if !slices.Contains(rule.Subjects, r.Subject) {
-			bad("the subject %q is none of %s", r.Subject, strings.Join(rule.Subjects, ", "))
-		}
-		if r.Severity.String() == "none" {
-			bad("no severity")
-		}
-		if strings.TrimSpace(r.Doc) == "" {
-			bad("no doc")
-		}
-		if strings.TrimSpace(r.Advice) == "" {
-			bad("no advice")
-		}
-		if strings.Contains(strings.TrimSpace(r.Advice), "\n\n") {
-			bad("the advice must be one paragraph")
-		}
-		if (r.Check == nil) == (r.CheckAll == nil) {
-			bad("exactly one of Check and CheckAll must be set")
-		}
-		if r.CheckAll != nil && len(r.Kinds)+len(r.Actions) > 0 {
-			bad("CheckAll sees all changes: Kinds and Actions have no effect")
-		}
-	}
-	return errs
 }
