@@ -38,6 +38,20 @@ func (m *Masked) Same(o *Masked) bool {
 // Whole says whether nothing but a secret is in the text.
 func (m *Masked) Whole() bool { return m.Shown == Mask && len(m.parts) == 1 }
 
+// Spell gives the text with what name makes of each secret part in its place.
+// Parts that hide the same have the same key, in this run and in no other.
+func (m *Masked) Spell(name func(key [sha256.Size]byte) string) string {
+	var b strings.Builder
+	from := 0
+	for _, p := range m.parts {
+		b.WriteString(m.Shown[from:p.at])
+		b.WriteString(name(p.sum))
+		from = p.at + len(Mask)
+	}
+	b.WriteString(m.Shown[from:])
+	return b.String()
+}
+
 // A mark is Mask with a fingerprint: markHead, 16 hex digits, markTail. It is one
 // plain word to the readers of all common formats, which Mask is not.
 const (
@@ -55,15 +69,9 @@ func (v Value) Marked() string {
 	if m == nil {
 		return v.Text()
 	}
-	var b strings.Builder
-	from := 0
-	for _, p := range m.parts {
-		b.WriteString(m.Shown[from:p.at])
-		b.WriteString(markHead + hex.EncodeToString(p.sum[:markDigits/2]) + markTail)
-		from = p.at + len(Mask)
-	}
-	b.WriteString(m.Shown[from:])
-	return b.String()
+	return m.Spell(func(sum [sha256.Size]byte) string {
+		return markHead + hex.EncodeToString(sum[:markDigits/2]) + markTail
+	})
 }
 
 // Unmark replaces the words that Marked puts in by Mask.
