@@ -79,7 +79,9 @@ func addDefaults(s *schema, typ func(string) *node) {
 		}
 	}
 	for field, when := range conditionalDefaults() {
-		add(field, defaultRule{when: when, zero: true})
+		// These two are pointers, where 0 means 0: no retry, nothing to complete.
+		pointer := field == "batch.v1.JobSpec.backoffLimit" || field == "batch.v1.JobSpec.completions"
+		add(field, defaultRule{when: when, zero: !pointer})
 	}
 }
 
