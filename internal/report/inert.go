@@ -127,6 +127,14 @@ func mdProse(s string) string {
 	return b.String()
 }
 
+// mdCellProse is mdProse for a table: a bar, which ends a cell even inside of
+// code, is escaped everywhere.
+func mdCellProse(s string) string {
+	return bareBar.ReplaceAllString(mdProse(s), `$1\|`)
+}
+
+var bareBar = regexp.MustCompile(`(^|[^\\])\|`)
+
 func mdWords(s string) string {
 	words := strings.Split(s, " ")
 	for i, w := range words {

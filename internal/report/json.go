@@ -61,20 +61,27 @@ type (
 		After     json.RawMessage `json:"after"`
 		Hidden    string          `json:"hidden"`
 		Immutable string          `json:"immutable,omitempty"`
+		Reordered bool            `json:"reordered,omitempty"`
+	}
+	jsonEffect struct {
+		Kind  diff.EffectKind `json:"kind"`
+		Paths []object.Path   `json:"paths"`
+		Text  string          `json:"text"`
 	}
 	jsonOrigin struct {
 		Path string `json:"path"`
 		Line int    `json:"line"`
 	}
 	jsonChange struct {
-		Unit        string      `json:"unit"`
-		Action      diff.Action `json:"action"`
-		Object      jsonObject  `json:"object"`
-		RenamedFrom string      `json:"renamedFrom"` // namespace/name
-		Fields      []jsonField `json:"fields"`
-		Diff        string      `json:"diff"`
-		Origin      jsonOrigin  `json:"origin"`
-		Group       string      `json:"group"`
+		Unit        string       `json:"unit"`
+		Action      diff.Action  `json:"action"`
+		Object      jsonObject   `json:"object"`
+		RenamedFrom string       `json:"renamedFrom"` // namespace/name
+		Fields      []jsonField  `json:"fields"`
+		Effects     []jsonEffect `json:"effects"`
+		Diff        string       `json:"diff"`
+		Origin      jsonOrigin   `json:"origin"`
+		Group       string       `json:"group"`
 	}
 	jsonFinding struct {
 		Rule        string          `json:"rule"`
@@ -181,7 +188,7 @@ func summarize(r *Report) jsonSummary {
 func changeJSON(c Change) (jsonChange, error) {
 	out := jsonChange{
 		Unit: c.Ref.Unit, Action: c.Action, Object: objectJSON(c.Ref, c.APIVersion),
-		Fields: []jsonField{}, Diff: c.Diff, Origin: jsonOrigin(c.Origin), Group: c.Group,
+		Fields: []jsonField{}, Effects: []jsonEffect{}, Diff: c.Diff, Origin: jsonOrigin(c.Origin), Group: c.Group,
 	}
 	if c.Action == diff.Rename {
 		out.RenamedFrom = qualified(c.RenamedFrom)
@@ -195,7 +202,10 @@ func changeJSON(c Change) (jsonChange, error) {
 		if err != nil {
 			return out, fmt.Errorf("%s: %s: %w", c.Ref, f.Path, err)
 		}
-		out.Fields = append(out.Fields, jsonField{f.Path, f.Op, before, after, f.Hidden, f.Immutable})
+		out.Fields = append(out.Fields, jsonField{f.Path, f.Op, before, after, f.Hidden, f.Immutable, f.Reordered})
+	}
+	for _, e := range c.Effects {
+		out.Effects = append(out.Effects, jsonEffect{e.Kind, append([]object.Path{}, e.Paths...), e.Text})
 	}
 	return out, nil
 }
@@ -300,7 +310,13 @@ func parseChange(c jsonChange) (Change, error) {
 		if err != nil {
 			return out, fmt.Errorf("fields[%d].after: %w", i, err)
 		}
-		out.Fields = append(out.Fields, diff.Field{Path: f.Path, Op: f.Op, Before: before, After: after, Hidden: f.Hidden, Immutable: f.Immutable})
+		out.Fields = append(out.Fields, diff.Field{Path: f.Path, Op: f.Op, Before: before, After: after, Hidden: f.Hidden, Immutable: f.Immutable, Reordered: f.Reordered})
+	}
+	for i, e := range c.Effects {
+		if effectName(e.Kind) == "" {
+			return out, fmt.Errorf("effects[%d]: unknown kind %q", i, e.Kind)
+		}
+		out.Effects = append(out.Effects, diff.Effect{Kind: e.Kind, Paths: e.Paths, Text: e.Text})
 	}
 	return out, nil
 }

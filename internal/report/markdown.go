@@ -332,7 +332,7 @@ func mdChanges(r *Report, o Options, room int) (text string, noRows, noDiffs int
 	room -= b.Len() + len(tail)
 	for i, c := range all {
 		row := fmt.Sprintf("| %s | %s %s | %s | %s |\n", sign(c.Action), mdKind(c.Ref.Kind), mdCell(qualified(c.Ref)),
-			summary(c.Change, mdCell), inUnits(c.units, mdCell))
+			mdSummary(c), c.spread(mdCell))
 		if len(row) > room {
 			noRows = len(all) - i
 			break
@@ -340,24 +340,12 @@ func mdChanges(r *Report, o Options, room int) (text string, noRows, noDiffs int
 		b.WriteString(row)
 		room -= len(row)
 	}
-	const most = 400 // lines of one diff
 	for i, c := range all {
 		if noRows > 0 {
 			noDiffs = len(all)
 			break
 		}
-		if c.Diff == "" {
-			continue
-		}
-		lines := inertLines(c.Diff)
-		if len(lines) > most {
-			lines = append(lines[:most:most], fmt.Sprintf(" … %d more lines", len(lines)-most))
-		}
-		for j := range lines {
-			lines[j] = cut(lines[j], lineLimit)
-		}
-		block := fmt.Sprintf("\n<details><summary>%s %s %s</summary>\n\n%s\n</details>\n", sign(c.Action), htmlKind(c.Ref.Kind),
-			htmlCode(qualified(c.Ref)), mdFence("diff", lines))
+		block := mdChange(c)
 		if len(block) > room {
 			noDiffs = len(all) - i
 			break
@@ -367,6 +355,50 @@ func mdChanges(r *Report, o Options, room int) (text string, noRows, noDiffs int
 	}
 	b.WriteString(tail)
 	return b.String(), noRows, noDiffs
+}
+
+// mdSummary says in a cell what a change is, and the gravest that it does.
+func mdSummary(c same) string {
+	s := summary(c.Change, mdCell)
+	if effects := c.effects(); len(effects) > 0 && (grave(effects[0].Kind) || noise(c.Change.Change) != "") {
+		s += " · **" + effectName(effects[0].Kind) + "**: " + mdCellProse(cut(effects[0].Text, 200))
+	}
+	return s
+}
+
+// mdChange gives one change folded: what it does, and its diff; "" when the table
+// has said it all.
+func mdChange(c same) string {
+	const most = 400 // lines of one diff
+	var b strings.Builder
+	for _, e := range c.effects() {
+		s := "- **" + effectName(e.Kind) + "**: " + mdProse(cut(e.Text, 400))
+		if e.units != nil {
+			s += " (" + inUnits(cutNames(e.units), mdCode) + ")"
+		}
+		b.WriteString(s + "\n")
+	}
+	for _, o := range c.others {
+		fmt.Fprintf(&b, "- %s: %s\n", inUnits(cutNames(o.units), mdCode), mdProse(strings.Join(o.how, ", ")))
+	}
+	if c.Diff != "" {
+		lines := inertLines(c.Diff)
+		if len(lines) > most {
+			lines = append(lines[:most:most], fmt.Sprintf(" … %d more lines", len(lines)-most))
+		}
+		for j := range lines {
+			lines[j] = cut(lines[j], lineLimit)
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(mdFence("diff", lines))
+	}
+	if c.Diff == "" && len(c.others) == 0 && len(c.effects()) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("\n<details><summary>%s %s %s</summary>\n\n%s\n</details>\n", sign(c.Action), htmlKind(c.Ref.Kind),
+		htmlCode(qualified(c.Ref)), b.String())
 }
 
 func changesTitle(all []same) string {

@@ -52,6 +52,21 @@ spec:
   selector: {name: distributor}
 `
 
+// checked is a workload that restarts when its configuration changes.
+const checked = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: ingester, namespace: logs}
+spec:
+  replicas: 12
+  selector: {matchLabels: {name: ingester}}
+  template:
+    metadata:
+      labels: {name: ingester}
+      annotations: {checksum/config: 4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce}
+    spec: {containers: [{name: ingester, image: "registry.example/loki:2.9.1"}]}
+`
+
 // sample is one report with something of everything in it.
 func sample(t testing.TB) *Report {
 	narrowed := func(unit string) diff.Change {
@@ -64,6 +79,7 @@ func sample(t testing.TB) *Report {
 		obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: logs, labels: {helm.sh/chart: a-1}}\ndata: {x: \"1\"}"),
 		obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: logs, labels: {helm.sh/chart: a-2}}\ndata: {x: \"1\"}"))
 	created := obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes, namespace: logs}\ndata: {readme.md: \"# hi\\n```\\n@org/team <img src=x>\\n```\\n\"}")
+	restarted := updated(t, obj(t, "environments/cell-8", checked), obj(t, "environments/cell-8", strings.Replace(checked, "4e07408562bedb8b60ce", "6b86b273ff34fce19d6b", 1)))
 	r := &Report{
 		Version: "1.2.3",
 		Base:    Side{Rev: "main", SHA: "3f2a1c9d4b5e6f708192a3b4c5d6e7f801234567"},
@@ -78,10 +94,11 @@ func sample(t testing.TB) *Report {
 		Changes: []Change{
 			NewChange(noisy), NewChange(diff.Change{Action: diff.Create, Ref: created.Ref, After: created}),
 			NewChange(secret), NewChange(narrowed("environments/cell-7")), NewChange(narrowed("environments/cell-8")),
+			NewChange(restarted),
 		},
 		Incidents: []incident.Incident{{ID: "grafana-2022", Org: "Grafana Labs", Title: "A label in a selector", Date: "2022-08-31",
 			URL: "https://grafana.example/blog", Lesson: "a selector that copies every label breaks when one is added"}},
-		Hidden: []Hidden{{Filter: "chart-labels", Fields: 1, Objects: 1}},
+		Hidden: []Hidden{{Filter: "chart-labels", Fields: 1, Objects: 1}, {Filter: "checksum-annotations", Fields: 1, Objects: 1}},
 	}
 	Group(r.Changes)
 	c := r.Changes[3]

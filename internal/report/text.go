@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/rule"
 )
 
@@ -209,16 +210,19 @@ func (t *text) changes() {
 			color = yellow
 		}
 		t.printf("\n%s %s  %s\n", t.paint(color, sign(c.Action)), t.paint(bold, inert(c.Ref.String())),
-			t.paint(dim, "in "+inUnits(c.units, inert)))
+			t.paint(dim, inWord(c)+c.spread(inert)))
 		if c.Action == "replace" || c.Action == "rename" {
 			t.printf("  %s\n", summary(c.Change, inert))
-			t.immutable(c.Change)
 		}
-		diff := c.Diff
+		t.effects(c)
+		for _, o := range c.others {
+			t.printf("  %s: %s\n", inUnits(o.units, inert), strings.Join(o.how, ", "))
+		}
+		shown := c.Diff
 		if t.o.ShowHidden && c.Before != nil && c.After != nil {
-			diff = Unified(c.Change.Change, true)
+			shown = Unified(c.Change.Change, true)
 		}
-		for _, l := range inertLines(diff) {
+		for _, l := range inertLines(shown) {
 			if l != "" {
 				t.printf("  %s\n", t.diffLine(l))
 			}
@@ -226,12 +230,43 @@ func (t *text) changes() {
 	}
 }
 
-func (t *text) immutable(c Change) {
-	said := map[string]bool{}
-	for _, f := range c.Fields {
-		if f.Immutable != "" && !said[f.Immutable] {
-			said[f.Immutable] = true
-			t.printf("  %s: %s\n", inert(string(f.Path)), inert(f.Immutable))
+// inWord leads to the units of a set of changes.
+func inWord(c same) string {
+	if len(c.units) > 2 {
+		return ""
+	}
+	return "in "
+}
+
+// effects says what a change does to what runs, and why one that shows nothing
+// stands there.
+func (t *text) effects(c same) {
+	const most = 8
+	if hidden := noise(c.Change.Change); hidden != "" && !t.o.ShowHidden {
+		t.printf("  shown for what it does: all that differs is noise (%s)\n", hidden)
+	}
+	effects := c.effects()
+	for i, e := range effects {
+		if i == most {
+			t.printf("  and %s more\n", plural(len(effects)-most, "effect"))
+			break
+		}
+		words := effectWords(e, inert)
+		name := effectName(e.Kind)
+		code := dim
+		switch {
+		case e.Kind == diff.DataLoss || e.Kind == diff.Refused:
+			code = boldRed
+		case grave(e.Kind):
+			code = yellow
+		}
+		for j, l := range wrap(inert(words), 96) {
+			if j == 0 {
+				l = t.paint(code, name) + strings.TrimPrefix(l, name)
+			} else {
+				l = "  " + l
+			}
+			t.printf("  %s\n", l)
 		}
 	}
 }

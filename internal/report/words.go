@@ -211,33 +211,6 @@ func story(i incident.Incident, first bool) string {
 
 func year(date string) string { return date[:min(4, len(date))] }
 
-// A same is a set of changes that are the same in several units, shown once.
-type same struct {
-	Change
-	units []string
-}
-
-// folded gives the visible changes, each set of identical ones once, in the
-// order of their first.
-func folded(r *Report, all bool) []same {
-	var out []same
-	at := map[string]int{}
-	for _, c := range r.Changes {
-		if !all && !c.Visible() {
-			continue
-		}
-		if c.Group != "" {
-			if i, ok := at[c.Group]; ok {
-				out[i].units = append(out[i].units, c.Ref.Unit)
-				continue
-			}
-			at[c.Group] = len(out)
-		}
-		out = append(out, same{c, []string{c.Ref.Unit}})
-	}
-	return out
-}
-
 // sign gives the one character that stands for an action.
 func sign(a diff.Action) string {
 	switch a {
@@ -266,6 +239,9 @@ func summary(c Change, show func(string) string) string {
 	case diff.Replace:
 		parts = append(parts, "must be deleted and created again")
 	}
+	if hidden := noise(c.Change); hidden != "" {
+		parts = append(parts, "only noise ("+hidden+")")
+	}
 	const most = 3
 	shown, more := 0, 0
 	for _, f := range c.Fields {
@@ -276,7 +252,7 @@ func summary(c Change, show func(string) string) string {
 			more++
 			continue
 		}
-		parts = append(parts, fieldWords(f, show))
+		parts = append(parts, fieldWords(f, 24, show))
 	}
 	if more > 0 {
 		parts = append(parts, plural(more, "field")+" more")
@@ -284,9 +260,10 @@ func summary(c Change, show func(string) string) string {
 	return strings.Join(parts, ", ")
 }
 
-// fieldWords says what happens to one field, with the values where they are short.
-func fieldWords(f diff.Field, show func(string) string) string {
-	const short = 24
+// fieldWords says what happens to one field, with the values where they have at
+// most limit bytes.
+func fieldWords(f diff.Field, limit int, show func(string) string) string {
+	small := func(v object.Value) bool { return small(v, limit) }
 	path := string(f.Path)
 	for _, prefix := range []string{"spec.template.spec.", "spec.jobTemplate.spec.template.spec.", "spec."} {
 		if p, ok := strings.CutPrefix(path, prefix); ok {
@@ -295,10 +272,10 @@ func fieldWords(f diff.Field, show func(string) string) string {
 		}
 	}
 	path = show(cut(path, 80))
-	small := func(v object.Value) bool {
-		return v.Type() != object.Map && v.Type() != object.List && len(v.String()) <= short && !strings.Contains(v.String(), "\n")
-	}
 	value := func(v object.Value) string { return show(cmp.Or(v.String(), `""`)) }
+	if f.Reordered {
+		return path + " in another order"
+	}
 	switch f.Op {
 	case diff.Add:
 		if small(f.After) {
@@ -315,6 +292,11 @@ func fieldWords(f diff.Field, show func(string) string) string {
 		return path + " " + value(f.Before) + " → " + value(f.After)
 	}
 	return path + " changed"
+}
+
+// small says whether a value is short enough to stand in a sentence.
+func small(v object.Value, limit int) bool {
+	return v.Type() != object.Map && v.Type() != object.List && len(v.String()) <= limit && !strings.Contains(v.String(), "\n")
 }
 
 // qualified gives namespace and name.

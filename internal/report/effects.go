@@ -1,0 +1,111 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/prdiff/prdiff/internal/diff"
+)
+
+// effectNames says in a word or two what each kind of effect is, the gravest first.
+var effectNames = []struct {
+	kind diff.EffectKind
+	name string
+}{
+	{diff.DataLoss, "deletes data"},
+	{diff.Refused, "refused"},
+	{diff.Removed, "ends"},
+	{diff.LoadBalancer, "load balancer"},
+	{diff.Address, "address"},
+	{diff.Traffic, "traffic"},
+	{diff.Restart, "restart"},
+	{diff.Rolling, "rolling restart"},
+	{diff.InPlace, "in place"},
+	{diff.Future, "later"},
+	{diff.NoEffect, "nothing runs into it"},
+}
+
+// effectName gives the words for a kind, "" for one that is not known.
+func effectName(k diff.EffectKind) string {
+	for _, e := range effectNames {
+		if e.kind == k {
+			return e.name
+		}
+	}
+	return ""
+}
+
+// grave says whether an effect ends, stops or moves something.
+func grave(k diff.EffectKind) bool {
+	switch k {
+	case diff.InPlace, diff.Future, diff.NoEffect:
+		return false
+	}
+	return true
+}
+
+// An effect is one consequence of a set of identical changes.
+type effect struct {
+	diff.Effect
+	units []string // those that have it, nil when all of the set have
+}
+
+// effects gives the consequences of all members, each once, the gravest first.
+// The same fields may do more in one unit than in another: there may be more pods.
+func (s same) effects() []effect {
+	var out []effect
+	for _, c := range s.members {
+		for _, e := range c.Effects {
+			i := slices.IndexFunc(out, func(x effect) bool { return x.Kind == e.Kind && x.Text == e.Text })
+			if i < 0 {
+				i = len(out)
+				out = append(out, effect{Effect: e})
+			}
+			out[i].units = append(out[i].units, c.Ref.Unit)
+		}
+	}
+	for i := range out {
+		if len(out[i].units) == len(s.members) {
+			out[i].units = nil
+		}
+	}
+	rank := func(e effect) int {
+		return slices.IndexFunc(effectNames, func(n struct {
+			kind diff.EffectKind
+			name string
+		}) bool {
+			return n.kind == e.Kind
+		})
+	}
+	slices.SortStableFunc(out, func(a, b effect) int { return rank(a) - rank(b) })
+	return out
+}
+
+// effectWords says what an effect is, in one line.
+func effectWords(e effect, show func(string) string) string {
+	s := effectName(e.Kind) + ": " + e.Text
+	if e.units != nil {
+		s += " (" + inUnits(e.units, show) + ")"
+	}
+	return s
+}
+
+// noise says what the filters hide of a change of which they hide everything, ""
+// when something of it is left to see, or nothing was hidden.
+func noise(c diff.Change) string {
+	var filters []string
+	count := map[string]int{}
+	for _, f := range c.Fields {
+		if f.Hidden == "" {
+			return ""
+		}
+		if count[f.Hidden]++; count[f.Hidden] == 1 {
+			filters = append(filters, f.Hidden)
+		}
+	}
+	for i, f := range filters {
+		filters[i] = fmt.Sprintf("%d %s", count[f], inert(f))
+	}
+	return strings.Join(filters, ", ")
+}
