@@ -43,6 +43,10 @@ var All = []*rule.Rule{
 	ReconnectDefaultOverridden,
 	ReconnectDefaultRemoved,
 	ClientRetryOrTimeoutChanged,
+	CRDRemoved,
+	CRDVersionRemoved,
+	CRDSchemaNarrowed,
+	CRDConversionChanged,
 }
 
 // Fixtures holds the cases of each rule, testdata/RULE-ID/*.txtar, for showing
