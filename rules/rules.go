@@ -47,6 +47,11 @@ var All = []*rule.Rule{
 	CRDVersionRemoved,
 	CRDSchemaNarrowed,
 	CRDConversionChanged,
+	WebhookFailClosed,
+	WebhookTimeoutChanged,
+	WebhookScopeWidened,
+	WebhookServiceChanged,
+	WebhookRemoved,
 }
 
 // Fixtures holds the cases of each rule, testdata/RULE-ID/*.txtar, for showing
