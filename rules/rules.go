@@ -52,6 +52,10 @@ var All = []*rule.Rule{
 	WebhookScopeWidened,
 	WebhookServiceChanged,
 	WebhookRemoved,
+	RBACRulesRemoved,
+	RBACBindingRemoved,
+	RBACWidened,
+	RBACGroupMisspelt,
 }
 
 // Fixtures holds the cases of each rule, testdata/RULE-ID/*.txtar, for showing
