@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/report"
 	"github.com/prdiff/prdiff/internal/rule"
 	"github.com/prdiff/prdiff/render"
 )
 
-// comparePieces compares what a unit rendered to before and after, part by part.
-func comparePieces(u render.Unit, before, after *render.Output) result {
+// comparePieces compares what a unit rendered to before and after, part by part,
+// custom resources by the definitions of the whole tree.
+func comparePieces(u render.Unit, before, after *render.Output, definitions schemas) result {
 	problems := slices.Concat(after.Problems, before.Problems)
 	var r result
 	for i, p := range pairParts(u.Name(), before.Parts, after.Parts, problems) {
@@ -44,7 +44,7 @@ func comparePieces(u render.Unit, before, after *render.Output) result {
 			shown.Status, shown.Error = report.Failed, text
 		}
 		r.units = append(r.units, shown)
-		if changes := diff.Compare(b, a, diff.Options{}); len(changes) > 0 {
+		if changes := compareSets(b, a, definitions); len(changes) > 0 {
 			r.parts = append(r.parts, &rule.Unit{Name: p.name, Before: b, After: a, Changes: changes})
 		}
 	}

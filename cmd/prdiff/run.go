@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prdiff/prdiff/internal/config"
+	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/incident"
 	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/report"
@@ -92,6 +93,7 @@ type comparison struct {
 	now     func() time.Time
 	tell    func(done, total int) // progress
 
+	definitions schemas  // of both trees, set by compare
 	configNotes []string // what to know of the configuration, set by sides
 }
 
@@ -106,6 +108,7 @@ func compare(ctx context.Context, c comparison) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.definitions = newSchemas(head.tree, base.tree)
 	results := c.renderAll(ctx, base, head, c.shard.take(units))
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -289,7 +292,7 @@ func (c *comparison) renderUnit(ctx context.Context, base, head side, p pairing)
 		shown.Ms = c.now().Sub(start).Milliseconds()
 		return result{units: []report.Unit{shown}}
 	}
-	r := comparePieces(p.unit, before, after)
+	r := comparePieces(p.unit, before, after, c.definitions)
 	for i := range r.units {
 		r.units[i].Ms = c.now().Sub(start).Milliseconds()
 	}
@@ -349,11 +352,13 @@ func conclude(rep *report.Report, results []result) {
 	})
 	slices.SortFunc(parts, func(a, b *rule.Unit) int { return strings.Compare(a.Name, b.Name) })
 	byName := map[string]*rule.Unit{}
+	var changes []diff.Change
 	for _, p := range parts {
 		byName[p.Name] = p
-		for _, ch := range p.Changes {
-			rep.Changes = append(rep.Changes, report.NewChange(ch))
-		}
+		changes = append(changes, p.Changes...)
+	}
+	for _, ch := range diff.LinkMoves(changes) {
+		rep.Changes = append(rep.Changes, report.NewChange(ch))
 	}
 	slices.SortStableFunc(rep.Changes, func(a, b report.Change) int { return a.Ref.Compare(b.Ref) })
 	report.Group(rep.Changes)
