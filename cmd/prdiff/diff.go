@@ -52,6 +52,10 @@ could be looked at, or prdiff was called wrongly.`,
 			}
 			defer c.src.Close()
 			c.shard = part
+			if c.shop, err = work.workshop(e); err != nil {
+				return err
+			}
+			defer c.shop.close()
 			tell, finish := e.progress(shown.quiet)
 			c.tell = tell
 			rep, err := compare(ctx, c)

@@ -14,6 +14,7 @@ import (
 	"github.com/prdiff/prdiff/internal/config"
 	"github.com/prdiff/prdiff/internal/report"
 	"github.com/prdiff/prdiff/internal/rule"
+	"github.com/prdiff/prdiff/render/worker"
 )
 
 // formats are the ways to write a report.
@@ -142,12 +143,14 @@ type workFlags struct {
 	config  string
 	jobs    int
 	timeout time.Duration
+	cache   string
 }
 
 func (f *workFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.config, "config", "", "read this `FILE` instead of "+config.File+" on either side; "+os.DevNull+" for none")
 	fs.IntVar(&f.jobs, "jobs", runtime.GOMAXPROCS(0), "units rendered at the same time")
-	fs.DurationVar(&f.timeout, "timeout", 5*time.Minute, "give up on a unit that takes longer; 0 for no limit")
+	fs.DurationVar(&f.timeout, "timeout", worker.DefaultTimeout, "give up on a unit that takes longer; 0 for no limit")
+	fs.StringVar(&f.cache, "cache", "", "keep what units render to in this `DIR`, or "+cacheOff+" (default prdiff in the user's cache folder, in CI none)")
 }
 
 // forced reads the file of --config, nil when there is none.

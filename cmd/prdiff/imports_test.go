@@ -38,6 +38,8 @@ var mayImport = map[string][]string{
 	"render/tanka":           {"internal/object", "internal/source", "render", "render/jsonnet"},
 	"render/helm":            {"internal/object", "internal/source", "render"},
 	"render/kustomize":       {"internal/object", "internal/source", "render", "render/helm"},
+	"render/worker":          {"internal/object", "internal/source", "render"},
+	"render/cache":           {"internal/object", "internal/source", "render"},
 	"cmd/prdiff":             nil, // all of them; the only one that may
 }
 
@@ -50,9 +52,9 @@ var frontDoor = map[string][]string{
 	"github.com/google/go-github":     {"internal/github"},
 	"github.com/pmezard/go-difflib":   {"internal/report"},
 	"github.com/spf13/cobra":          {"cmd/prdiff"},
-	"github.com/landlock-lsm":         {"cmd/prdiff"},
-	"os/exec":                         {"internal/source", "cmd/prdiff"},
-	"net/http":                        {"internal/github", "internal/incident", "cmd/prdiff"},
+	"github.com/landlock-lsm":         {"render/worker"},
+	"os/exec":                         {"internal/source", "render/worker", "cmd/prdiff"},
+	"net/http":                        {"internal/github", "internal/incident", "render/worker", "cmd/prdiff"},
 	"github.com/rogpeppe/go-internal": {},
 }
 

@@ -135,7 +135,12 @@ Values of Secrets are masked, as they are everywhere.`,
 			}
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
-			s, err := openSide(ctx, e, rev, work, &tk)
+			shop, err := work.workshop(e)
+			if err != nil {
+				return err
+			}
+			defer shop.close()
+			s, err := openSide(ctx, e, rev, work, &tk, shop)
 			if err != nil {
 				return err
 			}
@@ -209,9 +214,17 @@ func (s side) show(ctx context.Context, arg string, tk *tkFlags) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
+	if s.bench != nil {
+		return s.bench.show(ctx, name)
+	}
+	return s.showHere(ctx, name, tk)
+}
+
+// showHere is show in this process.
+func (s side) showHere(ctx context.Context, name string, tk *tkFlags) ([]byte, error) {
 	t, ok := s.renderer("tanka").(*tanka.Renderer)
 	if !ok {
-		return nil, fmt.Errorf("%s: the renderer tanka is switched off", arg)
+		return nil, fmt.Errorf("%s: the renderer tanka is switched off", name)
 	}
 	manifests, err := t.Show(ctx, s.tree, name, tk.options(s.config, name))
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/prdiff/prdiff/internal/rule"
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
+	"github.com/prdiff/prdiff/render/worker"
 	"github.com/prdiff/prdiff/rules"
 )
 
@@ -61,6 +62,9 @@ func run(ctx context.Context, e env, args []string) int {
 	if e.getenv("GITHUB_ACTIONS") == "true" {
 		e.stderr = &logFilter{w: e.stderr}
 	}
+	if len(args) == 1 && args[0] == worker.Argument {
+		return serve(e)
+	}
 	cmd := rootCommand(e)
 	cmd.SetArgs(args)
 	cmd.SetIn(e.stdin)
@@ -90,6 +94,7 @@ type comparison struct {
 	shard   shard    // which of them this run is for
 	jobs    int
 	timeout time.Duration // for one side of one unit
+	shop    *workshop
 	now     func() time.Time
 	tell    func(done, total int) // progress
 
@@ -147,11 +152,10 @@ func (c *comparison) sides(ctx context.Context) (base, head side, err error) {
 		c.configNotes = append(c.configNotes, "what it newly leaves out is still looked at here, and left out once this is merged")
 	}
 	base.config, head.config = c.scope.Before(), c.scope.After()
-	if base.renderers, err = renderers(base.tree, base.config, c.scope.Uses, nil); err != nil {
+	if err := base.setUp(c.scope.Uses, nil, c.shop); err != nil {
 		return base, head, err
 	}
-	head.renderers, err = renderers(head.tree, head.config, c.scope.Uses, nil)
-	return base, head, err
+	return base, head, head.setUp(c.scope.Uses, nil, c.shop)
 }
 
 // A pairing is one unit as it is found on the sides.
@@ -328,9 +332,9 @@ func sideErrors(before, after error) string {
 
 // renderSide renders a unit on one side within its time.
 func (c *comparison) renderSide(ctx context.Context, s side, u render.Unit) (*render.Output, error) {
-	if c.timeout > 0 {
+	if c.timeout > 0 && !s.far(u) {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("not rendered within %s (--timeout)", c.timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("stopped after %s (--timeout)", c.timeout))
 		defer cancel()
 	}
 	out, err := s.render(ctx, u)

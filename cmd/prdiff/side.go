@@ -17,10 +17,11 @@ type side struct {
 	tree      *source.Tree
 	config    *config.Config
 	renderers []render.Renderer
+	bench     *bench // where it renders, nil for in this process
 }
 
 // openSide opens one state for the commands that look at just one.
-func openSide(ctx context.Context, e env, rev string, work workFlags, tk *tkFlags) (side, error) {
+func openSide(ctx context.Context, e env, rev string, work workFlags, tk *tkFlags, shop *workshop) (side, error) {
 	forced, err := work.forced(e)
 	if err != nil {
 		return side{}, err
@@ -35,8 +36,17 @@ func openSide(ctx context.Context, e env, rev string, work workFlags, tk *tkFlag
 			return s, err
 		}
 	}
-	s.renderers, err = renderers(t, s.config, s.config.Uses, tk)
-	return s, err
+	return s, s.setUp(s.config.Uses, tk, shop)
+}
+
+// setUp gives a side its renderers.
+func (s *side) setUp(uses func(string) bool, tk *tkFlags, shop *workshop) error {
+	var err error
+	if s.renderers, err = renderers(s.tree, s.config, uses, tk); err != nil {
+		return err
+	}
+	s.bench, err = shop.bench(*s, uses, tk)
+	return err
 }
 
 // readConfig reads the configuration of a tree, nil when it has none.
@@ -108,5 +118,12 @@ func (s side) render(ctx context.Context, u render.Unit) (*render.Output, error)
 	if r == nil {
 		return nil, fmt.Errorf("%s: the renderer %s is switched off", u.Path, u.Renderer)
 	}
+	if s.far(u) {
+		return s.bench.render(ctx, s.tree, r, u)
+	}
 	return r.Render(ctx, s.tree, u)
 }
+
+// far says whether a unit is rendered in another process. Plain manifests are
+// read and never run, by a reader that bounds what they can ask for.
+func (s side) far(u render.Unit) bool { return s.bench != nil && u.Renderer != "plain" }

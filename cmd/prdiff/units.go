@@ -121,7 +121,7 @@ prdiff diff --shard, and prdiff report merges what they wrote.`,
 
 // listUnits lists the units of one side.
 func listUnits(ctx context.Context, e env, rev string, work workFlags, args []string) error {
-	s, err := openSide(ctx, e, rev, work, nil)
+	s, err := openSide(ctx, e, rev, work, nil, nil)
 	if err != nil {
 		return err
 	}

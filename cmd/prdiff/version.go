@@ -28,14 +28,22 @@ func version() string {
 }
 
 func versionCommand(e env) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  prdiff version",
+	var verbose bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Long: `Print the version, and with -v what keeps the code of a pull request in its place
+while it is rendered. What this machine cannot enforce is marked NO.`,
+		Example: "  prdiff version -v",
 		Args:    atMost(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(e.stdout, "prdiff %s, %s, %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			if err != nil || !verbose {
+				return err
+			}
+			return tellGuards(e.stdout)
 		},
 	}
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "try out and say what rendering is kept from here")
+	return cmd
 }
