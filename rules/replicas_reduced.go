@@ -1,0 +1,55 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/prdiff/prdiff/internal/diff"
+	"github.com/prdiff/prdiff/internal/impact"
+	"github.com/prdiff/prdiff/internal/rule"
+)
+
+// ReplicasReduced reports a workload that keeps half of its pods or fewer.
+var ReplicasReduced = &rule.Rule{
+	ID:       "replicas-reduced",
+	Title:    "A workload keeps half of its pods or fewer, or a single one",
+	Subject:  "workloads",
+	Severity: rule.Warning,
+	Doc: `
+A lower count counts at once: pods end, not one by one with a rollout but together, and those that are left take the traffic of all.
+Down to one, each restart, drain or failed node is an outage. Of a StatefulSet the highest ordinals go: members of a quorum, shards
+that hold data, without being asked to hand it over. A smaller cut of a quarter or more is a note; one to nothing has a rule of its
+own, as has a count that an autoscaler owns.`,
+	Advice: `Look at the use of the pods at the peak of the week, not now. Go down in steps with time between them, and keep two pods where anybody
+waits for an answer. Take members of a quorum or shards out by the software's own command first.`,
+	Incidents: []string{"wikimedia-typha-2021", "dfds-singlereplica-2024", "akb-liveness-2026"},
+	Kinds:     scaledKinds,
+	Actions:   updates,
+	Check:     checkReplicasReduced,
+}
+
+func checkReplicasReduced(p *rule.Pass, c diff.Change) {
+	before, after, ok := bothWorkloads(p, c)
+	if !ok || !before.Replicas.Known || !after.Replicas.Known || after.Replicas.Autoscaler != nil || !after.At("spec.replicas").Exists() {
+		return
+	}
+	was, now := before.Replicas.Count, after.Replicas.Count
+	if now == 0 || 4*now > 3*was {
+		return
+	}
+	f := rule.Finding{
+		Path:        "spec.replicas",
+		Message:     fmt.Sprintf("%s become %d", plural(was, "pod"), now),
+		Consequence: fmt.Sprintf("%d of them end at once, and each that is left takes %s its share", was-now, times(impact.Share(was, now))),
+		Related:     serving(p.After, after),
+	}
+	switch {
+	case now == 1:
+		f.Consequence = fmt.Sprintf("one pod takes what %d took, and every restart or drain of it is an outage", was)
+	case 2*now > was:
+		f.Severity = rule.Note
+	}
+	if after.Ref.Kind == "StatefulSet" && was >= 3 && 2*now <= was {
+		f.Consequence += fmt.Sprintf("; if its members vote, %d of %d are no majority", now, was)
+	}
+	p.Report(c, f)
+}
