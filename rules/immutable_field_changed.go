@@ -28,8 +28,9 @@ service-recreated.`,
 	Advice: `Leave the field and find another way, or replace the object on purpose: create it under a new name beside the old one, move what uses
 it, remove the old one in a second pull request. For a StatefulSet or a Deployment the pods can be kept while the object is made
 anew: ` + "`kubectl delete --cascade=orphan`" + `, then apply; with a changed selector the orphans stay unmanaged and must be removed by hand.`,
-	Actions: []diff.Action{diff.Replace},
-	Check:   checkImmutableFieldChanged,
+	Incidents: []string{"wikimedia-eventgate-2021"},
+	Actions:   []diff.Action{diff.Replace},
+	Check:     checkImmutableFieldChanged,
 }
 
 func checkImmutableFieldChanged(p *rule.Pass, c diff.Change) {
@@ -93,11 +94,11 @@ func remade(p *rule.Pass, c diff.Change) (string, []object.Ref) {
 		}
 		switch w.Ref.Kind {
 		case "StatefulSet":
-			return fmt.Sprintf("%s; made anew by force, %s at once, their claims stay and are taken again under the same names", refused, pods), related
+			return fmt.Sprintf("%s; made anew by force, %s at once; claims stay and are taken again under the same names", refused, pods), related
 		case "Job":
 			return refused + "; made anew by force, a Job that is running ends and starts from the beginning, and one that is done runs again", related
 		}
-		return fmt.Sprintf("%s; made anew by force, %s at once and the new ones start together", refused, pods), related
+		return fmt.Sprintf("%s; made anew by force, %s at once, before any new one is ready", refused, pods), related
 	}
 	switch c.Ref.GroupKind() {
 	case "PersistentVolumeClaim":

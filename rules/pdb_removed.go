@@ -20,9 +20,10 @@ at the same time; for members of a quorum or of a hash ring that is a loss of da
 one pod had nothing to lose, and is quiet, as is a budget that another one takes over from.`,
 	Advice: `Keep a budget as long as there is more than one pod. Where another controller takes over (a rollout operator, a custom resource), make
 sure that it is installed everywhere and answers evictions before the budget goes.`,
-	Kinds:   []string{"PodDisruptionBudget.policy"},
-	Actions: []diff.Action{diff.Delete},
-	Check:   checkPDBRemoved,
+	Incidents: []string{"moj-node-recycle-2023"},
+	Kinds:     []string{"PodDisruptionBudget.policy"},
+	Actions:   []diff.Action{diff.Delete},
+	Check:     checkPDBRemoved,
 }
 
 func checkPDBRemoved(p *rule.Pass, c diff.Change) {
