@@ -162,7 +162,7 @@ func (f *workFlags) forced(e env) (*config.Config, error) {
 	if err != nil {
 		return nil, usage("--config: %v", err)
 	}
-	return config.Parse(f.config, data, rendererNames)
+	return config.Parse(f.config, data, knownWords())
 }
 
 func (f *workFlags) check() error {

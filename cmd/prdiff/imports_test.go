@@ -29,7 +29,9 @@ var mayImport = map[string][]string{
 	"internal/rule":          {"internal/object", "internal/diff"},
 	"internal/rule/fixture":  {"internal/object", "internal/diff", "internal/rule"},
 	"internal/rule/ruletest": {"internal/rule", "internal/rule/fixture"},
-	"internal/config":        {"internal/object", "internal/rule"},
+	"internal/strict":        {},
+	"internal/config":        {"internal/object", "internal/rule", "internal/strict"},
+	"internal/celrule":       {"internal/object", "internal/diff", "internal/rule", "internal/strict"},
 	"internal/report":        {"internal/object", "internal/diff", "internal/incident", "internal/rule"},
 	"rules":                  {"internal/object", "internal/diff", "internal/rule", "internal/impact", "internal/clientparam"},
 	"render":                 {"internal/object", "internal/source"},
@@ -51,6 +53,8 @@ var frontDoor = map[string][]string{
 	"helm.sh/helm":                    {"render/helm"},
 	"github.com/google/go-github":     {"internal/github"},
 	"github.com/pmezard/go-difflib":   {"internal/report"},
+	"github.com/google/cel-go":        {"internal/celrule"},
+	"k8s.io/apiserver":                {"internal/celrule"},
 	"github.com/spf13/cobra":          {"cmd/prdiff"},
 	"github.com/landlock-lsm":         {"render/worker"},
 	"os/exec":                         {"internal/source", "render/worker", "cmd/prdiff"},
@@ -59,7 +63,7 @@ var frontDoor = map[string][]string{
 }
 
 // pure packages do no I/O, so that they can be read, tested and fuzzed alone.
-var pure = []string{"internal/object", "internal/diff", "internal/clientparam", "internal/impact", "internal/rule", "internal/report", "internal/config", "rules"}
+var pure = []string{"internal/object", "internal/diff", "internal/clientparam", "internal/impact", "internal/rule", "internal/report", "internal/config", "internal/strict", "internal/celrule", "rules"}
 
 // impure are the packages of the library through which the world comes in.
 var impure = []string{"os", "os/exec", "net", "net/http", "context", "path/filepath", "syscall"}

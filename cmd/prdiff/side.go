@@ -58,7 +58,7 @@ func readConfig(t *source.Tree) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Parse(config.File, data, rendererNames)
+	return config.Parse(config.File, data, knownWords())
 }
 
 // find gives the units of one side at or below the paths that the user wrote.

@@ -148,7 +148,7 @@ func (s settings) config() (*config.Config, error) {
 	if s.Config == "" {
 		return nil, nil
 	}
-	return config.Parse(s.Config, s.ConfigData, rendererNames)
+	return config.Parse(s.Config, s.ConfigData, knownWords())
 }
 
 func (s settings) tk() *tkFlags {

@@ -1,11 +1,16 @@
 // Package config reads .prdiff.yaml: which paths prdiff looks at, which
-// renderers it uses, and what a repository's jsonnet needs to be evaluated. It
-// is strict: a key that nothing reads is an error that says where it stands.
+// renderers it uses, what a repository's jsonnet needs to be evaluated, which
+// rules there are beside the built-in ones, and what does not count. It is strict:
+// a key that nothing reads is an error that says where it stands.
 //
 // In a diff, a pull request cannot silence its own review: see Scope.
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/prdiff/prdiff/internal/rule"
+)
 
 // File is the name of the configuration file, at the root of the tree.
 const File = ".prdiff.yaml"
@@ -19,6 +24,32 @@ type Config struct {
 	Renderers map[string]bool // those that the file names; the others are on
 	Jsonnet   []Entry         // jsonnet files that render to objects
 	Units     []Unit          // in the order of the file
+
+	Kubernetes         rule.Version // of the clusters, zero when not said
+	Production         []string     // patterns of units; empty means all
+	CriticalNamespaces []string
+
+	RulePaths     []string // files and folders with users' own rules
+	Severities    []RuleSeverity
+	Parameters    []RuleParameter
+	Suppressions  []Suppression
+	FiltersOff    []string // noise filters that are switched off
+	Hidings       []Hiding
+	IncidentPaths []string // files and folders with a team's own postmortems
+}
+
+// A RuleSeverity sets the severity of what one rule finds; 0 switches it off.
+type RuleSeverity struct {
+	Rule     string
+	Severity rule.Severity
+	Line     int
+}
+
+// A RuleParameter sets one threshold of a rule.
+type RuleParameter struct {
+	Rule, Name string
+	Value      int64
+	Line       int
 }
 
 // An Entry is a plain jsonnet file, or all that match a pattern, that render to
@@ -93,73 +124,4 @@ func merged(to, from map[string]string) map[string]string {
 		to[k] = v
 	}
 	return to
-}
-
-// A Scope says what a diff looks at. What silences is taken from the base side:
-// a path is looked at, and a renderer used, when either side wants it, so that
-// a pull request that excludes a path is still reviewed in it, and the exclusion
-// counts from the next one on. A side without a file wants everything. What only
-// says how to render (entry points, variables) each side has of its own.
-type Scope struct {
-	Base, Head *Config
-	// Forced is the configuration that the user gave by hand; it counts alone.
-	Forced *Config
-}
-
-// Looks says whether a path is among those to look at.
-func (s Scope) Looks(path string) bool {
-	if s.Forced != nil {
-		return s.Forced.Looks(path)
-	}
-	return s.Base.Looks(path) || s.Head.Looks(path)
-}
-
-// Uses says whether a renderer is on.
-func (s Scope) Uses(renderer string) bool {
-	if s.Forced != nil {
-		return s.Forced.Uses(renderer)
-	}
-	return s.Base.Uses(renderer) || s.Head.Uses(renderer)
-}
-
-// Before and After give the configuration that says how to render each side.
-func (s Scope) Before() *Config { return s.side(s.Base) }
-func (s Scope) After() *Config  { return s.side(s.Head) }
-
-func (s Scope) side(c *Config) *Config {
-	if s.Forced != nil {
-		return s.Forced
-	}
-	return c
-}
-
-// Pending says whether the head side would look at less than this run does: its
-// exclusions count once they are merged.
-func (s Scope) Pending() bool {
-	if s.Forced != nil || s.Head == nil {
-		return false
-	}
-	if s.Base == nil {
-		return len(s.Head.Include)+len(s.Head.Exclude) > 0 || slices.ContainsFunc(keys(s.Head.Renderers), func(r string) bool { return !s.Head.Renderers[r] })
-	}
-	for _, p := range s.Head.Exclude {
-		if !slices.Contains(s.Base.Exclude, p) {
-			return true
-		}
-	}
-	for r, on := range s.Head.Renderers {
-		if !on && s.Base.Uses(r) {
-			return true
-		}
-	}
-	return len(s.Head.Include) > 0 && !slices.Equal(s.Head.Include, s.Base.Include)
-}
-
-func keys(m map[string]bool) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }

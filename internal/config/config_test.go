@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-var known = []string{"jsonnet", "plain", "tanka"}
+var known = Known{Renderers: []string{"jsonnet", "plain", "tanka"}, Filters: []string{"api-defaults", "chart-labels"}}
 
 func TestParse(t *testing.T) {
 	got, err := Parse(".prdiff.yaml", []byte(`
@@ -55,7 +55,7 @@ units:
 func TestParseMistakes(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"a misspelt key", "paths:\n  exlude: [a]\n", `f:2: unknown key "exlude" in paths: did you mean "exclude"?`},
-		{"a key that is like none", "colour: red\n", `f:1: unknown key "colour": known are jsonnet, paths, renderers, units`},
+		{"a key that is like none", "colour: red\n", `f:1: unknown key "colour": known are clusters, filters, incidents, jsonnet, paths, renderers, rules, suppress, units`},
 		{"a list where a map is due", "paths: [a]\n", "f:1: paths must be a map of keys and values, not a list"},
 		{"a map where a list is due", "paths:\n  include: {a: b}\n", "f:2: paths.include must be a list, not a map"},
 		{"text where a list is due", "paths:\n  include: a\n", `f:2: paths.include must be a list, not "a"`},
@@ -66,7 +66,20 @@ func TestParseMistakes(t *testing.T) {
 		{"a library outside", "jsonnet:\n- path: a\n  libraries: [/lib]\n", `f:3: "/lib" is not a folder of the repository`},
 		{"an entry without path", "jsonnet:\n- libraries: [lib]\n", "f:2: an entry of jsonnet has no path"},
 		{"a variable that is a map", "units:\n  a:\n    extStr:\n      b: {c: d}\n", "f:4: units.a.extStr.b must be text, not a map: write structured values as jsonnet in quotes, under extCode or tlaCode"},
-		{"two mistakes", "a: 1\npaths:\n  b: 2\n", "f:1: unknown key \"a\": known are jsonnet, paths, renderers, units\nf:3: unknown key \"b\" in paths: known are exclude, include"},
+		{"two mistakes", "a: 1\npaths:\n  b: 2\n", "f:1: unknown key \"a\": known are clusters, filters, incidents, jsonnet, paths, renderers, rules, suppress, units\nf:3: unknown key \"b\" in paths: known are exclude, include"},
+		{"a suppression without a reason", "suppress:\n- rule: a\n", "f:2: an entry of suppress has no reason"},
+		{"a suppression with an empty reason", "suppress:\n- {rule: a, reason: ''}\n", "f:2: an entry of suppress has no reason"},
+		{"a suppression of nothing by name", "suppress:\n- reason: because\n", "f:2: an entry of suppress has no rule"},
+		{"a misspelt key of a suppression", "suppress:\n- {rule: a, reason: b, expire: 2026-01-01}\n", `f:2: unknown key "expire" in suppress: did you mean "expires"?`},
+		{"a day that is none", "suppress:\n- {rule: a, reason: b, expires: 2026-02-30}\n", `f:2: suppress.expires: "2026-02-30" is not a day of the calendar, written as 2026-12-31`},
+		{"an object without a name", "suppress:\n- {rule: a, reason: b, object: Service}\n", `f:2: suppress.object: "Service": an object is written as its kind and its name, such as Service prod/web`},
+		{"a filter without a reason", "filters: {hide: [{path: data}]}\n", "f:1: an entry of filters.hide has no reason"},
+		{"a noise filter that is none", "filters: {off: [chart-label]}\n", `f:1: there is no filter "chart-label": did you mean "chart-labels"?`},
+		{"a version as a number", "clusters: {kubernetesVersion: 1.30}\n", "f:1: clusters.kubernetesVersion 1.30 must be in quotes: as a number, 1.30 is 1.3"},
+		{"a version that is none", "clusters: {kubernetesVersion: latest}\n", `f:1: clusters.kubernetesVersion: "latest" is no version of Kubernetes: it is written as 1.33, in quotes`},
+		{"a severity that is none", "rules: {severity: {a: fatal}}\n", `f:1: rules.severity.a must be off, note, warning or error, not "fatal"`},
+		{"a threshold that is none", "rules: {parameters: {a: {b: much}}}\n", `f:1: rules.parameters.a.b must be a whole number, not "much"`},
+		{"rules outside", "rules: {paths: [../x]}\n", `f:1: "../x" is not a folder of the repository`},
 		{"broken YAML", "paths:\n  include: [a\n", "f:2: did not find expected ',' or ']'"},
 		{"two documents", "{}\n---\n{}\n", "f: more than one YAML document"},
 		{"text alone", "hello\n", `f:1: the file must be a map of keys and values, not "hello"`},
