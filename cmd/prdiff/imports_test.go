@@ -21,6 +21,7 @@ const module = "github.com/prdiff/prdiff/"
 var mayImport = map[string][]string{
 	"internal/object":        {},
 	"internal/incident":      {},
+	"internal/incidentlib":   {},
 	"internal/source":        {},
 	"internal/impact":        {},
 	"internal/github":        {}, // it is handed a finished text
@@ -58,7 +59,7 @@ var frontDoor = map[string][]string{
 	"github.com/spf13/cobra":          {"cmd/prdiff"},
 	"github.com/landlock-lsm":         {"render/worker"},
 	"os/exec":                         {"internal/source", "render/worker", "cmd/prdiff"},
-	"net/http":                        {"internal/github", "internal/incident", "render/worker", "cmd/prdiff"},
+	"net/http":                        {"internal/github", "internal/incidentlib", "render/worker", "cmd/prdiff"},
 	"github.com/rogpeppe/go-internal": {},
 }
 
