@@ -83,6 +83,7 @@ func checkServiceSelectorChanged(p *rule.Pass, c diff.Change) {
 	default:
 		f.Message = fmt.Sprintf("%s: %s", change, noneCarries(s.lost, len(gains(s.before, s.after))))
 		f.Consequence, f.Severity = s.onlyNewPods(p, c.After)
+		f.Rollout = s.picture(p)
 	}
 	p.Report(c, f)
 }

@@ -83,6 +83,7 @@ func checkServiceSelectorNarrowed(p *rule.Pass, c diff.Change) {
 		Message:     fmt.Sprintf("selector gains %s: %s", label, noneCarries(s.lost, len(gained))),
 		Consequence: consequence,
 		Related:     refs(s.lost, s.coming),
+		Rollout:     s.picture(p),
 	})
 }
 

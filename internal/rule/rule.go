@@ -76,6 +76,35 @@ type Finding struct {
 	Related     []object.Ref
 	Incidents   []string
 	Fingerprint string // stable over reruns and over other changes in the pull request
+	// Rollout is what Consequence tells in words, for a picture; nil when there is
+	// none to draw.
+	Rollout *Rollout
+}
+
+// A Rollout tells which pods are ready while a workload replaces them, and which
+// of them answer for the object that a finding is about.
+type Rollout struct {
+	Workload   object.Ref
+	Before     int    // pods that answer before the merge
+	FirstWave  int    // new pods that are made before any of them is ready
+	ReachesOld bool   // after the merge, pods made before it answer
+	ReachesNew bool   // after the merge, pods made after it answer
+	Steps      []Step // in order, from the merge to the end of the rollout
+}
+
+// A Step is one moment of a Rollout: the pods that are ready then.
+type Step struct{ Old, New int }
+
+// Answering gives how many pods answer at a step.
+func (r *Rollout) Answering(s Step) int {
+	n := 0
+	if r.ReachesOld {
+		n += s.Old
+	}
+	if r.ReachesNew {
+		n += s.New
+	}
+	return n
 }
 
 // A Unit is one rendered unit on both sides, as rules see it.
