@@ -83,7 +83,8 @@ func version(tag string) (parts []int, suffix string, ok bool) {
 	}
 	// A year, a build number or a date is no major version; nor is a lone number
 	// with a hash behind it.
-	if parts[0] >= 1000 || len(parts) == 1 && len(rest) > 12 {
+	last := rest[strings.LastIndexAny(rest, "-_+")+1:]
+	if parts[0] >= 1000 || len(parts) == 1 && len(last) >= 7 && strings.Trim(last, "0123456789abcdef") == "" {
 		return nil, "", false
 	}
 	return parts, strings.TrimLeft(rest, "-_+"), true

@@ -49,6 +49,9 @@ func checkLivenessChecksDependency(p *rule.Pass, c diff.Change) {
 		if what == "" || c.Before == nil && severity == rule.Note {
 			continue
 		}
+		if c.Before == nil {
+			severity = rule.Note // nothing gets worse than it was
+		}
 		if was, found := before.Container(box.Name); found {
 			if old, _ := dependsOn(was); old != "" {
 				continue // it was so before

@@ -85,8 +85,17 @@ func covered(box object.Container, path string) bool {
 // file below it.
 func namesPath(box object.Container, path string) (object.Path, bool) {
 	names := func(text string) bool {
-		_, rest, ok := strings.Cut(text, path)
-		return ok && (rest == "" || !strings.ContainsAny(rest[:1], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."))
+		for at := 0; ; {
+			i := strings.Index(text[at:], path)
+			if i < 0 {
+				return false
+			}
+			start, end := at+i, at+i+len(path)
+			if (start == 0 || strings.IndexByte(" \t\n=:,;\"'(@", text[start-1]) >= 0) && (end == len(text) || !wordByte(text[end])) {
+				return true
+			}
+			at = end
+		}
 	}
 	for _, a := range box.CommandLine() {
 		if names(a.Text) {
@@ -99,6 +108,11 @@ func namesPath(box object.Container, path string) (object.Path, bool) {
 		}
 	}
 	return "", false
+}
+
+// wordByte says whether a byte would make a path another one.
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
 }
 
 // volumeText says what a volume of the pod holds.

@@ -23,7 +23,8 @@ lost its highest ordinal by then, whose volume may besides be bound to a zone th
 its pods on nodes that no longer match are deleted at once, on all of them, not rolled.
 
 A requirement that only goes away is a note: pods may now land on nodes that were kept from them, of another architecture or with
-special hardware. The same requirement in a newer label (beta.kubernetes.io/os as kubernetes.io/os) or in another form is quiet.`,
+special hardware. The same requirement in a newer label (beta.kubernetes.io/os as kubernetes.io/os) or in another form is quiet, and so
+is kubernetes.io/os: linux, since an image of Linux runs nowhere else anyway.`,
 	Advice: `See that enough nodes of each zone carry the label (` + "`kubectl get nodes -l KEY=VALUE`" + `) and have room, before the merge. For a DaemonSet move
 in two steps: label all nodes first, then change the selector.`,
 	Kinds:   podKinds,
@@ -65,6 +66,7 @@ func nodeDemands(w object.Workload) map[string]object.Path {
 		slices.Sort(all)
 		alternatives = append(alternatives, strings.Join(all, " and "))
 	}
+	delete(out, "kubernetes.io/os=linux") // an image of Linux runs nowhere else anyway
 	if terms.Len() > 1 {
 		slices.Sort(alternatives)
 		out[strings.Join(slices.Compact(alternatives), " or ")] = at

@@ -19,15 +19,22 @@ var PDBSelectorChanged = &rule.Rule{
 	Doc: `
 A budget counts the pods that its selector matches now. One that matches nothing protects nothing and says so nowhere: its status has
 no error, and drains go through. While labels move by a rollout, old pods fall out of the budget one by one; and pods under two
-budgets cannot be evicted at all.`,
+budgets cannot be evicted at all. It comes from the budget's side, and from the workload's, when its pods get other labels.`,
 	Advice: `Use the labels of the workload's own selector for the budget: these cannot change under it. When labels move, let the pods carry both for
 one rollout.`,
-	Kinds:   []string{"PodDisruptionBudget.policy"},
-	Actions: []diff.Action{diff.Update, diff.Replace},
+	Kinds:   append([]string{"PodDisruptionBudget.policy"}, scaledKinds...),
+	Actions: updates,
 	Check:   checkPDBSelectorChanged,
 }
 
 func checkPDBSelectorChanged(p *rule.Pass, c diff.Change) {
+	if c.Ref.GroupKind() != "PodDisruptionBudget.policy" {
+		checkWorkloadLeavesBudget(p, c)
+		return
+	}
+	if c.Action == diff.Rename {
+		return
+	}
 	if c.Before.At("spec.selector").Equal(c.After.At("spec.selector")) {
 		return
 	}
@@ -60,4 +67,35 @@ func checkPDBSelectorChanged(p *rule.Pass, c diff.Change) {
 		return
 	}
 	p.Report(c, f)
+}
+
+// checkWorkloadLeavesBudget reports a workload of which the new pods do not carry what
+// a budget, which stays as it is, asks for.
+func checkWorkloadLeavesBudget(p *rule.Pass, c diff.Change) {
+	if !touched(c, "labels", "namespace") {
+		return
+	}
+	_, after, ok := bothWorkloads(p, c)
+	if !ok || len(p.After.BudgetsFor(after.Ref)) > 0 {
+		return
+	}
+	if n := after.Replicas; n.Known && n.Count < 2 {
+		return
+	}
+	for _, budget := range p.Before.BudgetsFor(c.Before.Ref) {
+		if !budgetUnchanged(p, budget) || p.After.Get(budget.Ref) == nil {
+			continue
+		}
+		f := rule.Finding{
+			Path:        after.Template.Key("metadata").Key("labels"),
+			Message:     fmt.Sprintf("new pods do not match %s any more", budget.Ref),
+			Consequence: "they are without budget: a drain of several nodes may end all of them at once",
+			Related:     []object.Ref{budget.Ref},
+		}
+		if c.Before.Ref.Namespace != c.After.Ref.Namespace {
+			f.Path = "metadata.namespace"
+			f.Message = fmt.Sprintf("the pods move to namespace %s, and %s stays without them", c.After.Ref.Namespace, budget.Ref)
+		}
+		p.Report(c, f)
+	}
 }

@@ -28,10 +28,13 @@ that still leaves 20 seconds it is a note. The time until the first failure coun
 readiness, a minute at least, and check nothing but the process itself. Change it in one environment first.`,
 	Incidents: []string{"sefaria-liveness-2026", "akb-liveness-2026", "moj-readiness-2023", "pawtograder-liveness-2026",
 		"akvo-liveness-2019", "chef-supermarket-2014"},
-	Kinds:   servingKinds,
-	Actions: updates,
-	Check:   checkProbeTightened,
+	Kinds:      servingKinds,
+	Actions:    updates,
+	Parameters: []rule.Parameter{patienceLess},
+	Check:      checkProbeTightened,
 }
+
+var patienceLess = rule.Parameter{Name: "percent", Default: 25, Doc: "how much less time for failures, in percent, is told"}
 
 func checkProbeTightened(p *rule.Pass, c diff.Change) {
 	if !touched(c, "readinessProbe", "livenessProbe") {
@@ -61,7 +64,7 @@ func reportTightened(p *rule.Pass, c diff.Change, w object.Workload, box object.
 		f.Path = base.Key("timeoutSeconds")
 		says = append(says, fmt.Sprintf("an answer may take %d s in place of %d", now.timeout, was.timeout))
 	}
-	if shorter := now.budget(); shorter < was.budget() && 4*shorter <= 3*was.budget() {
+	if shorter := now.budget(); shorter < was.budget() && 100*(was.budget()-shorter) >= p.Int(patienceLess)*was.budget() {
 		f.Path = base.Key("failureThreshold")
 		if now.failures >= was.failures {
 			f.Path = base.Key("periodSeconds")

@@ -21,11 +21,14 @@ namespace. A slipped digit looks just like it. Said of three times the pods and 
 told by autoscaler-ceiling-raised.`,
 	Advice: `Raise it in steps. Multiply first: connections per pod against the database's limit, requests per pod against the free room of the
 nodes.`,
-	Incidents: []string{"moj-cjs-replicas-2023"},
-	Kinds:     scaledKinds,
-	Actions:   updates,
-	Check:     checkReplicasRaisedSharply,
+	Incidents:  []string{"moj-cjs-replicas-2023"},
+	Kinds:      scaledKinds,
+	Actions:    updates,
+	Parameters: []rule.Parameter{podsMore},
+	Check:      checkReplicasRaisedSharply,
 }
+
+var podsMore = rule.Parameter{Name: "pods", Default: 20, Doc: "how many more pods are worth a warning, where they become three times as many"}
 
 func checkReplicasRaisedSharply(p *rule.Pass, c diff.Change) {
 	before, after, ok := bothWorkloads(p, c)
@@ -33,7 +36,7 @@ func checkReplicasRaisedSharply(p *rule.Pass, c diff.Change) {
 		return
 	}
 	was, now := before.Replicas.Count, after.Replicas.Count
-	if was == 0 || now < 3*was || now-was < 20 {
+	if was == 0 || now < 3*was || int64(now-was) < p.Int(podsMore) {
 		return
 	}
 	f := rule.Finding{

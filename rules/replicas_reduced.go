@@ -21,11 +21,14 @@ that hold data, without being asked to hand it over. A smaller cut of a quarter 
 own, as has a count that an autoscaler owns.`,
 	Advice: `Look at the use of the pods at the peak of the week, not now. Go down in steps with time between them, and keep two pods where anybody
 waits for an answer. Take members of a quorum or shards out by the software's own command first.`,
-	Incidents: []string{"wikimedia-typha-2021", "dfds-singlereplica-2024", "akb-liveness-2026"},
-	Kinds:     scaledKinds,
-	Actions:   updates,
-	Check:     checkReplicasReduced,
+	Incidents:  []string{"wikimedia-typha-2021", "dfds-singlereplica-2024", "akb-liveness-2026"},
+	Kinds:      scaledKinds,
+	Actions:    updates,
+	Parameters: []rule.Parameter{podsLess},
+	Check:      checkReplicasReduced,
 }
+
+var podsLess = rule.Parameter{Name: "percent", Default: 25, Doc: "how much smaller, in percent, is worth a note; twice of it is a warning"}
 
 func checkReplicasReduced(p *rule.Pass, c diff.Change) {
 	before, after, ok := bothWorkloads(p, c)
@@ -33,7 +36,8 @@ func checkReplicasReduced(p *rule.Pass, c diff.Change) {
 		return
 	}
 	was, now := before.Replicas.Count, after.Replicas.Count
-	if now == 0 || 4*now > 3*was {
+	less := p.Int(podsLess)
+	if now == 0 || now >= was || int64(100*(was-now)) < less*int64(was) {
 		return
 	}
 	f := rule.Finding{
@@ -45,7 +49,7 @@ func checkReplicasReduced(p *rule.Pass, c diff.Change) {
 	switch {
 	case now == 1:
 		f.Consequence = fmt.Sprintf("one pod takes what %d took, and every restart or drain of it is an outage", was)
-	case 2*now > was:
+	case int64(100*(was-now)) < 2*less*int64(was):
 		f.Severity = rule.Note
 	}
 	if after.Ref.Kind == "StatefulSet" && was >= 3 && 2*now <= was {

@@ -28,9 +28,10 @@ It is a warning for memory and for ephemeral storage, for a CPU limit, and for a
 in steps. Raise a heap or cache setting in the same measure as the limit, not without it.`,
 	Incidents: []string{"zalando-skipper-oom-2019", "posthog-cpu-requests-2025", "berkeley-memory-volumes-2017",
 		"moj-prometheus-oom-2021", "moj-prometheus-oom-2023", "mitodl-limits-2026", "github-imagepullpolicy-2020"},
-	Kinds:   podKinds,
-	Actions: updates,
-	Check:   checkResourcesReduced,
+	Kinds:      podKinds,
+	Actions:    updates,
+	Parameters: []rule.Parameter{resourcesLess},
+	Check:      checkResourcesReduced,
 }
 
 // A cut is a resource of which a container has less than before.
@@ -39,6 +40,8 @@ type cut struct {
 	before, after object.Value
 	left          float64 // the share that is left
 }
+
+var resourcesLess = rule.Parameter{Name: "percent", Default: 25, Doc: "how much less, in percent, is told"}
 
 func checkResourcesReduced(p *rule.Pass, c diff.Change) {
 	if !touched(c, ".resources") {
@@ -49,7 +52,8 @@ func checkResourcesReduced(p *rule.Pass, c diff.Change) {
 		return
 	}
 	for _, pair := range pairContainers(before, after) {
-		cuts := slices.Concat(cutsOf(pair, "requests"), cutsOf(pair, "limits"))
+		least := float64(p.Int(resourcesLess)) / 100
+		cuts := slices.Concat(cutsOf(pair, "requests", least), cutsOf(pair, "limits", least))
 		if len(cuts) == 0 {
 			continue
 		}
@@ -83,8 +87,8 @@ func checkResourcesReduced(p *rule.Pass, c diff.Change) {
 	}
 }
 
-// cutsOf gives the resources of which a container keeps three quarters or less.
-func cutsOf(pair containerPair, what string) []cut {
+// cutsOf gives the resources of which a container loses a share of at least least.
+func cutsOf(pair containerPair, what string, least float64) []cut {
 	var out []cut
 	was, now := pair.before.At("resources."+what), pair.after.At("resources."+what)
 	for name, b := range was.Fields() {
@@ -97,7 +101,7 @@ func cutsOf(pair containerPair, what string) []cut {
 		if err != nil || alsoErr != nil || q.IsZero() {
 			continue
 		}
-		if left := r.Ratio(q); left <= 0.75 {
+		if left := r.Ratio(q); left < 1 && 1-left >= least {
 			out = append(out, cut{what, name, b, a, left})
 		}
 	}

@@ -21,14 +21,18 @@ use it up, and the rest stays. With 100 % a rollout is as good as Recreate, and 
 restarts on all nodes in the same minute, with all that they ask of the API server when they start. A disruption budget does not
 hold a rollout back.
 
-It is a warning from half of the pods on, or ten nodes; less is a note, as is a maxSurge that doubles the pods.`,
+It is a warning from half of the pods on, and for a DaemonSet from a third of the nodes or ten of them; less is a note, as is a maxSurge
+that doubles the pods.`,
 	Advice: `Keep maxUnavailable small (0 with a surge for what serves, 1 or 10 % for a DaemonSet) and shorten readiness instead if rollouts
 are slow.`,
-	Incidents: []string{"kindling-2023"},
-	Kinds:     []string{"Deployment.apps", "DaemonSet.apps", "StatefulSet.apps", "Rollout.argoproj.io"},
-	Actions:   updates,
-	Check:     checkRolloutBoundsWidened,
+	Incidents:  []string{"kindling-2023"},
+	Kinds:      []string{"Deployment.apps", "DaemonSet.apps", "StatefulSet.apps", "Rollout.argoproj.io"},
+	Actions:    updates,
+	Parameters: []rule.Parameter{nodesAtOnce},
+	Check:      checkRolloutBoundsWidened,
 }
+
+var nodesAtOnce = rule.Parameter{Name: "nodes", Default: 10, Doc: "from how many nodes at once on it is a warning for a DaemonSet"}
 
 func checkRolloutBoundsWidened(p *rule.Pass, c diff.Change) {
 	if !touched(c, "trategy") {
@@ -66,7 +70,10 @@ func checkRolloutBoundsWidened(p *rule.Pass, c diff.Change) {
 		if after.Ref.Kind == "DaemonSet" {
 			f.Consequence += "; a version that does not start is on as many nodes before the rollout stops"
 		}
-		wide := 2*a >= n || after.Ref.Kind == "DaemonSet" && a >= 10
+		wide := 2*a >= n
+		if after.Ref.Kind == "DaemonSet" {
+			wide = 3*a >= n || !now.MaxUnavailable.Percent && int64(a) >= p.Int(nodesAtOnce)
+		}
 		if !wide {
 			f.Severity = rule.Note
 		}

@@ -52,6 +52,9 @@ func checkServiceAccountChanged(p *rule.Pass, c diff.Change) {
 		} else if o := p.After.Get(now); o != nil && len(granted(p.Before, was)) > 0 {
 			f.Severity = rule.Note // every role goes with it
 			says[0] = "its roles are the same as far as this unit tells"
+		} else if o != nil && was.Name == "default" {
+			f.Severity = rule.Note // an account of its own, where it had none
+			says[0] = "what the default account may do it may not, unless somebody binds it"
 		}
 		if o := p.After.Get(now); o != nil {
 			f.Related = append(f.Related, now)

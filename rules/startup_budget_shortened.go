@@ -23,12 +23,15 @@ crash with a log to replay, on a new node, with all pods starting together.
 Compared is the time from the start of the container to the first kill: initial delay, plus period times threshold, of the startup
 probe, else of the liveness probe. From two minutes on it is a note. A readiness probe's initial delay kills nobody and is left
 alone.`,
-	Advice:    `Measure the slowest start, not the usual one, and let a startup probe allow twice that: it costs nothing when the start is quick.`,
-	Incidents: []string{"moj-startup-2024"},
-	Kinds:     servingKinds,
-	Actions:   updates,
-	Check:     checkStartupBudgetShortened,
+	Advice:     `Measure the slowest start, not the usual one, and let a startup probe allow twice that: it costs nothing when the start is quick.`,
+	Incidents:  []string{"moj-startup-2024"},
+	Kinds:      servingKinds,
+	Actions:    updates,
+	Parameters: []rule.Parameter{startLess},
+	Check:      checkStartupBudgetShortened,
 }
+
+var startLess = rule.Parameter{Name: "percent", Default: 25, Doc: "how much shorter, in percent, is told"}
 
 func checkStartupBudgetShortened(p *rule.Pass, c diff.Change) {
 	if !touched(c, "startupProbe", "livenessProbe") {
@@ -41,7 +44,7 @@ func checkStartupBudgetShortened(p *rule.Pass, c diff.Change) {
 	for _, pair := range pairContainers(before, after) {
 		was, by := startup(pair.before)
 		now, kind := startup(pair.after)
-		if was == 0 || now == 0 || 4*now > 3*was {
+		if was == 0 || now == 0 || now >= was || 100*(was-now) < p.Int(startLess)*was {
 			continue
 		}
 		if by == kind && kind == "livenessProbe" && probeOf(pair.after.At(kind)).delay >= probeOf(pair.before.At(kind)).delay {
