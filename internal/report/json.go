@@ -27,6 +27,7 @@ type (
 		Changes   []jsonChange   `json:"changes"`
 		Findings  []jsonFinding  `json:"findings"`
 		Incidents []jsonIncident `json:"incidents"`
+		Cases     []Case         `json:"cases,omitempty"`
 		Hidden    []Hidden       `json:"hidden"`
 		Summary   jsonSummary    `json:"summary"`
 	}
@@ -150,6 +151,10 @@ func JSON(w io.Writer, r *Report, o Options) error {
 	for _, i := range r.Incidents {
 		out.Incidents = append(out.Incidents, jsonIncident{i.ID, i.Org, i.Title, i.Date, i.URL, i.Lesson})
 	}
+	for _, c := range r.Cases {
+		c.Similar = append([]Similar{}, c.Similar...)
+		out.Cases = append(out.Cases, c)
+	}
 	out.Hidden = append(out.Hidden, r.Hidden...)
 
 	var b bytes.Buffer
@@ -256,7 +261,7 @@ func ParseJSON(data []byte) (*Report, error) {
 	if in.Schema != Schema {
 		return nil, fmt.Errorf("not a prdiff report of schema %d: schema is %d", Schema, in.Schema)
 	}
-	r := &Report{Version: in.Tool.Version, Base: Side(in.Base), Head: Side(in.Head), Hidden: in.Hidden}
+	r := &Report{Version: in.Tool.Version, Base: Side(in.Base), Head: Side(in.Head), Hidden: in.Hidden, Cases: in.Cases}
 	for i, u := range in.Units {
 		switch u.Status {
 		case Rendered, Unchanged, Skipped, Failed:

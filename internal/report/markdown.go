@@ -237,6 +237,9 @@ func mdFinding(r *Report, f Finding) string {
 	if len(f.Incidents) > 0 {
 		b.WriteString("\n")
 	}
+	if more := similar(r, f); len(more) > 0 {
+		fmt.Fprintf(&b, "\n**%s.** %s\n", similarTitle, similarText(more, mdProse))
+	}
 	place := findingPlace(f, htmlCode)
 	fmt.Fprintf(&b, "\n<sub>%s</sub>\n", strings.Join(place, " · "))
 	if f.Severity != rule.Error {

@@ -45,6 +45,7 @@ func Merge(parts []*Report) (*Report, error) {
 			sum := hidden[h.Filter]
 			hidden[h.Filter] = Hidden{h.Filter, sum.Fields + h.Fields, sum.Objects + h.Objects}
 		}
+		out.Cases = mergeCases(out.Cases, p.Cases)
 		for _, i := range p.Incidents {
 			if !slices.ContainsFunc(out.Incidents, func(have incident.Incident) bool { return have.ID == i.ID }) {
 				out.Incidents = append(out.Incidents, i)

@@ -34,6 +34,7 @@ type Report struct {
 	Changes    []Change
 	Findings   []Finding
 	Incidents  []incident.Incident // the ones that the findings cite, once each
+	Cases      []Case              // what incidentlib says of these; nil unless it was asked and answered
 	Hidden     []Hidden
 }
 

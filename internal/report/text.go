@@ -154,6 +154,7 @@ func (t *text) finding(f Finding) {
 			t.printf("    %s\n", inert(i.URL))
 		}
 	}
+	t.paragraph(similarTitle, similarText(similar(t.r, f), inert))
 }
 
 // findingPlace says where a finding is and which rule says so.
