@@ -36,6 +36,7 @@ type Config struct {
 	FiltersOff    []string // noise filters that are switched off
 	Hidings       []Hiding
 	IncidentPaths []string // files and folders with a team's own postmortems
+	Online        bool     // whether incidentlib may be asked; see Scope.Online
 }
 
 // A RuleSeverity sets the severity of what one rule finds; 0 switches it off.

@@ -38,7 +38,8 @@ type document struct {
 		Hide []hiding   `yaml:"hide" doc:"Differences that are noise here. They are counted in the report, with the reason, and rules still see them."`
 	} `yaml:"filters" doc:"What is noise."`
 	Incidents struct {
-		Paths []folder `yaml:"paths" doc:"Files and folders with your own postmortems: Markdown with front matter, or YAML."`
+		Paths  []folder `yaml:"paths" doc:"Files and folders with your own postmortems: Markdown with front matter, or YAML."`
+		Online bool     `yaml:"online" doc:"Ask incidentlib for the cases that are like those of findings: true. Only their case numbers are sent. Off unless the base side of a change has it."`
 	} `yaml:"incidents" doc:"What has gone wrong before."`
 }
 

@@ -51,6 +51,7 @@ func (doc *document) config(file string) *Config {
 		Parameters:         doc.Rules.Parameters,
 		FiltersOff:         texts(doc.Filters.Off),
 		IncidentPaths:      texts(doc.Incidents.Paths),
+		Online:             doc.Incidents.Online,
 	}
 	for _, e := range doc.Jsonnet {
 		if e.Path != "" {

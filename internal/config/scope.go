@@ -95,6 +95,13 @@ func (s Scope) sides() []*Config {
 	return []*Config{s.Base, s.Head}
 }
 
+// Online says whether incidentlib may be asked. A pull request cannot make its own
+// run talk to a network: what the base side says counts.
+func (s Scope) Online() bool {
+	c := s.silencing()
+	return c != nil && c.Online
+}
+
 // Suppressions gives those that count, in the order of the file.
 func (s Scope) Suppressions() []Suppression {
 	if c := s.silencing(); c != nil {
