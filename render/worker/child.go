@@ -73,7 +73,8 @@ func startWith(o Options, probe bool) (_ *child, err error) {
 	// A system that is so busy that this takes as long renders nothing anyway.
 	timer := time.AfterFunc(30*time.Second, func() { c.kill(errors.New("did not get ready within 30 s")) })
 	defer timer.Stop()
-	hello := appendFields(nil, string(object.RunKey()), strconv.FormatInt(o.Memory, 10), strconv.FormatInt(int64(max(o.Timeout, 0)), 10), strconv.FormatBool(probe))
+	hello := appendFields(nil, string(object.RunKey()), strconv.FormatInt(o.Memory, 10), strconv.FormatInt(int64(max(o.Timeout, 0)), 10), strconv.FormatBool(probe),
+		strconv.FormatInt(o.heap(), 10))
 	if err := c.send(frameHello, hello); err != nil {
 		return nil, c.obituary(err)
 	}

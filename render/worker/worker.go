@@ -71,6 +71,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// heap is how large the heap of a child may grow before its garbage is collected,
+// in bytes: all children together stay small, however many there are.
+func (o Options) heap() int64 { return min(max(200<<20/int64(o.Jobs), 24<<20), 96<<20) }
+
 // A Pool is the children of a run. Safe for concurrent use. It must be closed.
 type Pool struct {
 	opts  Options
