@@ -235,6 +235,8 @@ func TestMerge(t *testing.T) {
 		}
 		if i == 0 {
 			part.Findings, part.Hidden = whole.Findings, whole.Hidden
+		} else {
+			part.Numbers = Numbers{}
 		}
 		var b bytes.Buffer
 		if err := JSON(&b, part, Options{}); err != nil {

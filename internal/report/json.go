@@ -29,6 +29,8 @@ type (
 		Incidents []jsonIncident `json:"incidents"`
 		Cases     []Case         `json:"cases,omitempty"`
 		Hidden    []Hidden       `json:"hidden"`
+		Rules     []jsonRule     `json:"rules"`
+		Numbers   jsonNumbers    `json:"numbers"`
 		Summary   jsonSummary    `json:"summary"`
 	}
 	jsonTool struct {
@@ -47,6 +49,7 @@ type (
 		After    int      `json:"after"`
 		Ms       *int64   `json:"ms,omitempty"`
 		Notes    []string `json:"notes,omitempty"`
+		Sources  []string `json:"sources"`
 	}
 	jsonObject struct {
 		APIVersion string `json:"apiVersion"`
@@ -80,6 +83,7 @@ type (
 		RenamedFrom string       `json:"renamedFrom"` // namespace/name
 		Fields      []jsonField  `json:"fields"`
 		Effects     []jsonEffect `json:"effects"`
+		Sources     []string     `json:"sources"`
 		Diff        string       `json:"diff"`
 		Origin      jsonOrigin   `json:"origin"`
 		Group       string       `json:"group"`
@@ -101,6 +105,7 @@ type (
 		Origin      jsonOrigin      `json:"origin"`
 		Fingerprint string          `json:"fingerprint"`
 		Suppressed  *Suppression    `json:"suppressed"`
+		Rollout     *jsonRollout    `json:"rollout,omitempty"`
 	}
 	jsonIncident struct {
 		ID     string `json:"id"`
@@ -109,6 +114,7 @@ type (
 		Date   string `json:"date"`
 		URL    string `json:"url"`
 		Lesson string `json:"lesson"`
+		Impact string `json:"impact"`
 	}
 	jsonSummary struct {
 		Units    map[string]int `json:"units"`
@@ -125,20 +131,22 @@ func JSON(w io.Writer, r *Report, o Options) error {
 		Schema: Schema, Tool: jsonTool{r.Version},
 		Base: jsonSide(r.Base), Head: jsonSide(r.Head),
 		Units: []jsonUnit{}, Changes: []jsonChange{}, Findings: []jsonFinding{}, Incidents: []jsonIncident{}, Hidden: []Hidden{},
-		Summary: summarize(r),
+		Rules: rulesJSON(r.Rules), Numbers: numbersJSON(r), Summary: summarize(r),
 	}
 	for _, u := range r.Units {
-		ju := jsonUnit{Name: u.Name, Renderer: u.Renderer, Status: u.Status, Error: u.Error, Before: u.Before, After: u.After, Notes: u.Notes}
+		ju := jsonUnit{Name: u.Name, Renderer: u.Renderer, Status: u.Status, Error: u.Error, Before: u.Before, After: u.After, Notes: u.Notes, Sources: append([]string{}, u.Sources...)}
 		if o.Times {
 			ju.Ms = &u.Ms
 		}
 		out.Units = append(out.Units, ju)
 	}
+	sources := newSources(r)
 	for _, c := range r.Changes {
 		jc, err := changeJSON(c)
 		if err != nil {
 			return err
 		}
+		jc.Sources = append([]string{}, sources.of(c)...)
 		out.Changes = append(out.Changes, jc)
 	}
 	for _, f := range r.Findings {
@@ -149,7 +157,7 @@ func JSON(w io.Writer, r *Report, o Options) error {
 		out.Findings = append(out.Findings, jf)
 	}
 	for _, i := range r.Incidents {
-		out.Incidents = append(out.Incidents, jsonIncident{i.ID, i.Org, i.Title, i.Date, i.URL, i.Lesson})
+		out.Incidents = append(out.Incidents, jsonIncident{i.ID, i.Org, i.Title, i.Date, i.URL, i.Lesson, i.Impact})
 	}
 	for _, c := range r.Cases {
 		c.Similar = append([]Similar{}, c.Similar...)
@@ -222,6 +230,7 @@ func findingJSON(f Finding) (jsonFinding, error) {
 		Message: f.Message, Consequence: f.Consequence, Advice: f.Advice,
 		Related: []jsonObject{}, Incidents: append([]string{}, f.Incidents...),
 		Origin: jsonOrigin(f.Origin), Fingerprint: f.Fingerprint, Suppressed: f.Suppressed,
+		Rollout: rolloutJSON(f.Rollout),
 	}
 	var err error
 	if out.Before, err = valueJSON(f.Before); err != nil {
@@ -268,7 +277,7 @@ func ParseJSON(data []byte) (*Report, error) {
 		default:
 			return nil, fmt.Errorf("units[%d]: unknown status %q", i, u.Status)
 		}
-		ru := Unit{Name: u.Name, Renderer: u.Renderer, Status: u.Status, Error: u.Error, Notes: u.Notes, Before: u.Before, After: u.After}
+		ru := Unit{Name: u.Name, Renderer: u.Renderer, Status: u.Status, Error: u.Error, Notes: u.Notes, Before: u.Before, After: u.After, Sources: u.Sources}
 		if u.Ms != nil {
 			ru.Ms = *u.Ms
 		}
@@ -289,7 +298,14 @@ func ParseJSON(data []byte) (*Report, error) {
 		r.Findings = append(r.Findings, rf)
 	}
 	for _, i := range in.Incidents {
-		r.Incidents = append(r.Incidents, incident.Incident{ID: i.ID, Org: i.Org, Title: i.Title, Date: i.Date, URL: i.URL, Lesson: i.Lesson})
+		r.Incidents = append(r.Incidents, incident.Incident{ID: i.ID, Org: i.Org, Title: i.Title, Date: i.Date, URL: i.URL, Lesson: i.Lesson, Impact: i.Impact})
+	}
+	var err error
+	if r.Rules, err = parseRules(in.Rules); err != nil {
+		return nil, err
+	}
+	if r.Numbers, err = parseNumbers(in.Numbers); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
@@ -336,6 +352,7 @@ func parseFinding(f jsonFinding) (Finding, error) {
 		Rule: f.Rule, Severity: severity, Unit: f.Unit, Units: f.Units, Ref: parseRef(f.Unit, f.Object),
 		Origin: object.Origin(f.Origin), Path: f.Path, Message: f.Message, Consequence: f.Consequence,
 		Advice: f.Advice, Incidents: f.Incidents, Fingerprint: f.Fingerprint,
+		Rollout: parseRollout(f.Unit, f.Rollout),
 	}
 	if out.Before, err = parseValue(f.Before); err != nil {
 		return out, fmt.Errorf("before: %w", err)

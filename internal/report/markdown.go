@@ -56,6 +56,8 @@ func comment(r *Report, o Options, budget int) string {
 		silenced = fmt.Sprintf("%s silenced.\n\n", plural(countSilenced(r), "finding"))
 	}
 	room -= len(silenced)
+	numbers := mdTables(r, room)
+	room -= len(numbers)
 	changes, noRows, noDiffs := mdChanges(r, o, room)
 
 	var dropped []string
@@ -71,7 +73,11 @@ func comment(r *Report, o Options, budget int) string {
 	var b strings.Builder
 	b.WriteString(head)
 	b.WriteString(findings)
-	b.WriteString(changes)
+	b.WriteString(strings.TrimSuffix(changes, "\n"))
+	b.WriteString(numbers)
+	if changes != "" || numbers != "" {
+		b.WriteString("\n")
+	}
 	b.WriteString(silenced)
 	if len(dropped) > 0 {
 		elsewhere := o.Elsewhere
@@ -329,6 +335,7 @@ func mdChanges(r *Report, o Options, room int) (text string, noRows, noDiffs int
 	if len(all) == 0 {
 		return "", 0, 0
 	}
+	from := newSources(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n<details><summary><b>All changes</b>: %s</summary>\n\n| | object | change | in |\n|---|---|---|---|\n", changesTitle(all))
 	const tail = "\n</details>\n\n"
@@ -348,7 +355,7 @@ func mdChanges(r *Report, o Options, room int) (text string, noRows, noDiffs int
 			noDiffs = len(all)
 			break
 		}
-		block := mdChange(c)
+		block := mdChange(c, from.of(c.Change))
 		if len(block) > room {
 			noDiffs = len(all) - i
 			break
@@ -369,9 +376,9 @@ func mdSummary(c same) string {
 	return s
 }
 
-// mdChange gives one change folded: what it does, and its diff; "" when the table
-// has said it all.
-func mdChange(c same) string {
+// mdChange gives one change folded: what it does, its diff, and the source files
+// that it came from; "" when the table has said it all.
+func mdChange(c same, from []string) string {
 	const most = 400 // lines of one diff
 	var b strings.Builder
 	for _, e := range c.effects() {
@@ -396,6 +403,9 @@ func mdChange(c same) string {
 			b.WriteString("\n")
 		}
 		b.WriteString(mdFence("diff", lines))
+	}
+	if len(from) > 0 {
+		fmt.Fprintf(&b, "\n<sub>from %s</sub>\n", sourceWords(from, htmlCode))
 	}
 	if c.Diff == "" && len(c.others) == 0 && len(c.effects()) < 2 {
 		return ""

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/incident"
 	"github.com/prdiff/prdiff/internal/rule"
 )
@@ -41,6 +42,13 @@ func Merge(parts []*Report) (*Report, error) {
 		}
 		out.Changes = append(out.Changes, p.Changes...)
 		out.Findings = append(out.Findings, p.Findings...)
+		out.Numbers.Restarts = append(out.Numbers.Restarts, p.Numbers.Restarts...)
+		out.Numbers.Loads = append(out.Numbers.Loads, p.Numbers.Loads...)
+		for _, x := range p.Rules {
+			if !slices.ContainsFunc(out.Rules, func(have Rule) bool { return have.ID == x.ID }) {
+				out.Rules = append(out.Rules, x)
+			}
+		}
 		for _, h := range p.Hidden {
 			sum := hidden[h.Filter]
 			hidden[h.Filter] = Hidden{h.Filter, sum.Fields + h.Fields, sum.Objects + h.Objects}
@@ -62,8 +70,27 @@ func Merge(parts []*Report) (*Report, error) {
 		out.Hidden = append(out.Hidden, h)
 	}
 	slices.SortFunc(out.Hidden, func(a, b Hidden) int { return strings.Compare(a.Filter, b.Filter) })
+	linkMoves(out.Changes)
 	Group(out.Changes)
+	out.Numbers.sort()
+	slices.SortFunc(out.Rules, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	return out, nil
+}
+
+// linkMoves links objects that change hands between units of two parts. Those of
+// one part were linked when it was written.
+func linkMoves(changes []Change) {
+	plain := make([]diff.Change, len(changes))
+	for i, c := range changes {
+		plain[i] = c.Change
+	}
+	for i, c := range diff.LinkMoves(plain) {
+		for _, e := range c.Effects[len(changes[i].Effects):] {
+			if !slices.ContainsFunc(changes[i].Effects, func(have diff.Effect) bool { return have.Kind == e.Kind && have.Text == e.Text }) {
+				changes[i].Effects = append(slices.Clone(changes[i].Effects), e)
+			}
+		}
+	}
 }
 
 // foldFindings sorts findings, worst first, and tells once what several parts

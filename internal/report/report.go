@@ -36,6 +36,15 @@ type Report struct {
 	Incidents  []incident.Incident // the ones that the findings cite, once each
 	Cases      []Case              // what incidentlib says of these; nil unless it was asked and answered
 	Hidden     []Hidden
+	Rules      []Rule // those that findings name, once each, by ID
+	Numbers    Numbers
+}
+
+// A Rule is what a reader is told of a rule.
+type Rule struct {
+	ID, Title string
+	Severity  rule.Severity // unless a finding says otherwise
+	Doc       string        // Markdown
 }
 
 // A Side is one of the two states compared.
@@ -63,6 +72,9 @@ type Unit struct {
 	Notes          []string // what a reader must know beside the status
 	Before, After  int      // objects on each side
 	Ms             int64    // milliseconds of rendering and comparing
+	// Sources are the files that differ between both sides and that the unit reads,
+	// in byte order; nil when that is not known.
+	Sources []string
 }
 
 // A Change is a diff.Change as it is shown. One that was read from JSON has no

@@ -64,7 +64,7 @@ spec:
     metadata:
       labels: {name: ingester}
       annotations: {checksum/config: 4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce}
-    spec: {containers: [{name: ingester, image: "registry.example/loki:2.9.1"}]}
+    spec: {containers: [{name: ingester, image: "registry.example/loki:2.9.1", resources: {requests: {cpu: 500m, memory: 2Gi}}}]}
 `
 
 // sample is one report with something of everything in it.
@@ -80,6 +80,12 @@ func sample(t testing.TB) *Report {
 		obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: logs, labels: {helm.sh/chart: a-2}}\ndata: {x: \"1\"}"))
 	created := obj(t, "environments/cell-7", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes, namespace: logs}\ndata: {readme.md: \"# hi\\n```\\n@org/team <img src=x>\\n```\\n\"}")
 	restarted := updated(t, obj(t, "environments/cell-8", checked), obj(t, "environments/cell-8", strings.Replace(checked, "4e07408562bedb8b60ce", "6b86b273ff34fce19d6b", 1)))
+	const cell8 = "environments/cell-8"
+	querier := unitOf(t, cell8, strings.Replace(checked, "ingester", "querier", -1),
+		strings.NewReplacer("ingester", "querier", "loki:2.9.1", "loki:3.0.0", "replicas: 12", "replicas: 14").Replace(checked))
+	upgraded := querier.Changes[0]
+	ingester := &rule.Unit{Name: cell8, Before: object.NewSet([]*object.Object{restarted.Before, upgraded.Before}),
+		After: object.NewSet([]*object.Object{restarted.After, upgraded.After}), Changes: []diff.Change{restarted, upgraded}}
 	r := &Report{
 		Version: "1.2.3",
 		Base:    Side{Rev: "main", SHA: "3f2a1c9d4b5e6f708192a3b4c5d6e7f801234567"},
@@ -87,20 +93,25 @@ func sample(t testing.TB) *Report {
 		Units: []Unit{
 			{Name: "environments/cell-2", Renderer: "tanka", Status: Unchanged},
 			{Name: "environments/cell-7", Renderer: "tanka", Status: Rendered, Before: 5, After: 6, Ms: 12, Notes: []string{"ConfigMap logs/c is there twice: the last one counts"}},
-			{Name: "environments/cell-8", Renderer: "tanka", Status: Rendered, Before: 5, After: 5, Ms: 9},
+			{Name: cell8, Renderer: "tanka", Status: Rendered, Before: 5, After: 5, Ms: 9, Sources: []string{"environments/cell-8/main.jsonnet", "lib/loki.libsonnet"}},
 			{Name: "environments/broken", Renderer: "tanka", Status: Failed, Error: "environments/broken/main.jsonnet:3: unexpected end of file, while parsing field\x1b[31m"},
 			{Name: "charts/remote", Renderer: "helm", Status: Skipped, Error: "the chart is at https://charts.example/x: nothing is fetched"},
 		},
 		Changes: []Change{
 			NewChange(noisy), NewChange(diff.Change{Action: diff.Create, Ref: created.Ref, After: created}),
 			NewChange(secret), NewChange(narrowed("environments/cell-7")), NewChange(narrowed("environments/cell-8")),
-			NewChange(restarted),
+			NewChange(restarted), NewChange(upgraded),
 		},
 		Incidents: []incident.Incident{{ID: "grafana-2022", Org: "Grafana Labs", Title: "A label in a selector", Date: "2022-08-31",
 			URL: "https://grafana.example/blog", Lesson: "a selector that copies every label breaks when one is added"}},
 		Hidden: []Hidden{{Filter: "chart-labels", Fields: 1, Objects: 1}, {Filter: "checksum-annotations", Fields: 1, Objects: 1}},
 	}
 	Group(r.Changes)
+	r.Numbers = Count([]*rule.Unit{ingester})
+	r.Rules = []Rule{
+		{"secret-changed", "A Secret changes under running pods", rule.Warning, "Pods read it when they start."},
+		{"service-selector-narrowed", "A Service selector asks for a label that running pods do not carry", rule.Error, "A selector counts from the moment of the merge."},
+	}
 	c := r.Changes[3]
 	r.Findings = []Finding{
 		{Finding: rule.Finding{
@@ -111,6 +122,8 @@ func sample(t testing.TB) *Report {
 			Advice:      "keep the label out of the selector, or label the pods first. Ask @org/team, see #12 and https://evil.example/<script>",
 			Related:     []object.Ref{{Unit: c.Ref.Unit, Group: "apps", Kind: "Deployment", Namespace: "logs", Name: "distributor"}},
 			Incidents:   []string{"grafana-2022"}, Fingerprint: "0123456789abcdef",
+			Rollout: &rule.Rollout{Workload: object.Ref{Unit: c.Ref.Unit, Group: "apps", Kind: "Deployment", Namespace: "logs", Name: "distributor"},
+				Before: 140, FirstWave: 16, ReachesNew: true, Steps: []rule.Step{{Old: 140}, {Old: 139}, {Old: 139, New: 16}, {Old: 123, New: 16}, {New: 140}}},
 		}, APIVersion: "v1", RelatedVersions: []string{"apps/v1"}},
 		{Finding: rule.Finding{
 			Rule: "secret-changed", Severity: rule.Warning, Unit: "environments/cell-7", Units: []string{"environments/cell-7"},

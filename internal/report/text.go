@@ -12,12 +12,13 @@ import (
 
 // Text writes the report for a terminal or a log.
 func Text(w io.Writer, r *Report, o Options) error {
-	t := &text{w: bufio.NewWriter(w), r: r, o: o}
+	t := &text{w: bufio.NewWriter(w), r: r, o: o, sources: newSources(r)}
 	t.head()
 	t.notLooked()
 	t.findings()
 	if !o.Quiet {
 		t.changes()
+		t.numbers()
 		t.foot()
 	}
 	return t.w.Flush()
@@ -28,6 +29,8 @@ type text struct {
 	w *bufio.Writer
 	r *Report
 	o Options
+
+	sources sources
 }
 
 func (t *text) printf(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
@@ -216,6 +219,9 @@ func (t *text) changes() {
 			t.printf("  %s\n", summary(c.Change, inert))
 		}
 		t.effects(c)
+		if from := t.sources.of(c.Change); len(from) > 0 {
+			t.printf("  %s\n", t.paint(dim, "from "+sourceWords(from, inert)))
+		}
 		for _, o := range c.others {
 			t.printf("  %s: %s\n", inUnits(o.units, inert), strings.Join(o.how, ", "))
 		}
