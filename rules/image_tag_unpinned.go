@@ -50,7 +50,8 @@ func checkImageTagUnpinned(p *rule.Pass, c diff.Change) {
 		}
 	}
 	for _, box := range after.Containers() {
-		if box.Image() == "" || box.Kind == object.EphemeralContainer {
+		if box.Image() == "" || box.Kind == object.EphemeralContainer || strings.Contains(box.Image(), "://") {
+			// ko://, docker-daemon:// and the like are replaced before they are applied.
 			continue
 		}
 		now := parseImage(box.Image())

@@ -20,8 +20,8 @@ A CPU limit is kept in slices of 100 ms: a container with eight busy threads and
 stands still for the rest, its probes too, on a node that is idle. Starts become longer, because compiling and loading use
 the most CPU of all. A memory limit kills whatever passes it, at a peak that nobody had to know before.
 
-A limit is a warning when it is tight: a CPU limit of half a core or less, or no more than the request; a memory limit no more than
-the request. With room above the request it is a note. Limits that a namespace's LimitRange filled in before are not in the
+A limit is a warning when it is tight: a CPU limit of half a core or less that is not four times the request, or one that is no more than
+the request; a memory limit no more than the request. With room above the request it is a note. Limits that a namespace's LimitRange filled in before are not in the
 manifests.`,
 	Advice: `Leave the CPU limit out and set the request right, or put the limit at several times the request and watch
 container_cpu_cfs_throttled_periods_total. Set the memory limit above the highest use of the last weeks.`,
@@ -75,7 +75,8 @@ func checkLimitAdded(p *rule.Pass, c diff.Change) {
 // isTight says whether a new limit leaves no room: above what the container
 // requested before, or at all.
 func isTight(pair containerPair, name string, limit object.Quantity) bool {
-	if name == "cpu" && limit.Millis() <= 500 {
+	request, err := pair.after.At("resources.requests").Field(name).Quantity()
+	if name == "cpu" && limit.Millis() <= 500 && (err != nil || limit.Cmp(request.Mul(4)) < 0) {
 		return true
 	}
 	for _, box := range []object.Container{pair.before, pair.after} {

@@ -43,8 +43,8 @@ var renamedLabels = map[string]string{
 	"node-role.kubernetes.io/master":           "node-role.kubernetes.io/control-plane",
 }
 
-// nodeDemands gives what pods require of their node: "disk=ssd", or an expression of
-// node affinity. Terms that are alternatives stand as one demand.
+// nodeDemands gives what pods require of their node: "disk=ssd", an expression of
+// node affinity, or a pod that must be there. Terms that are alternatives stand as one demand.
 func nodeDemands(w object.Workload) map[string]object.Path {
 	out := map[string]object.Path{}
 	base := w.SpecPath().Key("nodeSelector")
@@ -65,6 +65,14 @@ func nodeDemands(w object.Workload) map[string]object.Path {
 		}
 		slices.Sort(all)
 		alternatives = append(alternatives, strings.Join(all, " and "))
+	}
+	near := w.SpecPath().Key("affinity").Key("podAffinity").Key("requiredDuringSchedulingIgnoredDuringExecution")
+	for i, t := range w.PodSpec.At("affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution").Items() {
+		who := labelText(t.At("labelSelector.matchLabels").Strings())
+		if rest := t.At("labelSelector.matchExpressions"); rest.Len() > 0 {
+			who = strings.TrimPrefix(who+","+rest.String(), ",")
+		}
+		out[fmt.Sprintf("a pod of %s on the same %s", who, scopeText(t.Field("topologyKey").Text()))] = near.Index(i)
 	}
 	delete(out, "kubernetes.io/os=linux") // an image of Linux runs nowhere else anyway
 	if terms.Len() > 1 {

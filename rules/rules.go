@@ -53,6 +53,7 @@ var All = []*rule.Rule{
 	ProbePortMissing,
 	LivenessChecksDependency,
 	ContainerPortChanged,
+	ContainerRemoved,
 	GracePeriodShortened,
 	GracefulShutdownRemoved,
 	PreStopOutlastsGrace,
