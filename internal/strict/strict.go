@@ -89,6 +89,9 @@ func (d *Decoder) ErrorAt(line, column int, format string, args ...any) {
 	d.errs = append(d.errs, placed{line, column, fmt.Sprintf(format, args...)})
 }
 
+// Mistakes is the number of mistakes so far.
+func (d *Decoder) Mistakes() int { return len(d.errs) }
+
 // Err gives all mistakes in the order of their lines, nil when there is none.
 func (d *Decoder) Err() error {
 	slices.SortStableFunc(d.errs, func(a, b placed) int { return a.line - b.line })
