@@ -41,6 +41,8 @@ var mayImport = map[string][]string{
 	"render/tanka":           {"internal/object", "internal/source", "render", "render/jsonnet"},
 	"render/helm":            {"internal/object", "internal/source", "render"},
 	"render/kustomize":       {"internal/object", "internal/source", "render", "render/helm"},
+	"render/find":            {"internal/source", "render"},
+	"render/gitops":          {"internal/object", "internal/source", "render", "render/find", "render/helm", "render/kustomize", "render/plain"},
 	"render/worker":          {"internal/object", "internal/source", "render"},
 	"render/cache":           {"internal/object", "internal/source", "render"},
 	"cmd/prdiff":             nil, // all of them; the only one that may

@@ -160,6 +160,10 @@ func (r Release) values(t *source.Tree) (map[string]any, error) {
 	return merged, nil
 }
 
+// ReadValues gives the values of a release without those of its chart, all files
+// and settings merged.
+func ReadValues(t *source.Tree, r Release) (map[string]any, error) { return r.values(t) }
+
 // overlay lays b over a, maps merged key by key, as helm does with --values. A
 // null in b stays: it removes the chart's own default later.
 func overlay(a, b map[string]any) map[string]any {

@@ -27,6 +27,13 @@ type Entry struct {
 type Renderer struct {
 	Engine  *Engine
 	Entries []Entry
+	// Discover makes Find propose also files that nobody named, see discover. What
+	// turns out to give no objects is then skipped.
+	Discover bool
+	// Vars gives the variables of such files by their paths; nil means none.
+	Vars func(path string) Vars
+
+	taken map[string]bool
 }
 
 // Name gives "jsonnet".
@@ -50,6 +57,19 @@ func (r *Renderer) Find(t *source.Tree) (render.Found, error) {
 			found.Units = append(found.Units, render.Unit{Renderer: r.Name(), Path: path.Clean(e.Path)})
 			found.Claims = append(found.Claims, path.Clean(e.Path))
 		}
+	}
+	if r.Discover {
+		entries, skipped, err := r.discover(t)
+		if err != nil {
+			return found, err
+		}
+		for _, name := range entries {
+			if !slices.Contains(found.Claims, name) {
+				found.Units = append(found.Units, render.Unit{Renderer: r.Name(), Path: name})
+				found.Claims = append(found.Claims, name)
+			}
+		}
+		found.Skipped = append(found.Skipped, skipped...)
 	}
 	slices.SortFunc(found.Units, func(a, b render.Unit) int { return strings.Compare(a.Path, b.Path) })
 	slices.Sort(found.Claims)
@@ -80,6 +100,9 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 	session := r.Engine.On(t).Open(program)
 	defer session.Close()
 	value, err := session.Eval(ctx, "")
+	if err != nil && ctx.Err() == nil && !r.named(u.Path) {
+		return nil, excuse(err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +110,9 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 		return nil, fmt.Errorf("%s: %w", u.Path, err)
 	}
 	manifests, err := Extract(value)
+	if (err != nil || len(manifests) == 0) && !r.named(u.Path) {
+		return nil, &render.SkipError{Reason: "evaluates to no Kubernetes objects"}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", u.Path, err)
 	}
@@ -111,7 +137,20 @@ func (r *Renderer) program(t *source.Tree, u render.Unit) (Program, render.Input
 		}
 		return p, looked, nil
 	}
-	return Program{}, render.Inputs{}, fmt.Errorf("%s: not among the configured jsonnet entry points", u.Path)
+	if !r.Discover {
+		return Program{}, render.Inputs{}, fmt.Errorf("%s: not among the configured jsonnet entry points", u.Path)
+	}
+	search, looked, err := r.Engine.On(t).defaultPath(u.Path)
+	p := Program{Entry: u.Path, Search: search}
+	if r.Vars != nil {
+		p.Vars = r.Vars(u.Path)
+	}
+	return p, looked, err
+}
+
+// named says whether the configuration names an entry point.
+func (r *Renderer) named(name string) bool {
+	return slices.ContainsFunc(r.Entries, func(e Entry) bool { return path.Clean(e.Path) == name })
 }
 
 func (s *Side) defaultPath(entry string) (search []string, looked render.Inputs, err error) {

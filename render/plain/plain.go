@@ -110,26 +110,31 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 	if err != nil {
 		return nil, err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return Read(t, u.Path, s.plain[u.Path]), nil
+}
+
+// Read reads manifests to one part, named like the unit, in the order of the files.
+func Read(t *source.Tree, unit string, names []string) *render.Output {
 	out := &render.Output{}
-	part := render.Part{Name: u.Path}
-	for _, name := range s.plain[u.Path] {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		part.Objects = append(part.Objects, r.file(t, u, name, out)...)
+	part := render.Part{Name: unit}
+	for _, name := range names {
+		part.Objects = append(part.Objects, file(t, unit, name, out)...)
 	}
 	out.Parts = []render.Part{part}
-	return out, nil
+	return out
 }
 
 // file reads one file, and notes what is wrong with it.
-func (r *Renderer) file(t *source.Tree, u render.Unit, name string, out *render.Output) []*object.Object {
+func file(t *source.Tree, unit, name string, out *render.Output) []*object.Object {
 	data, err := t.ReadFile(name)
 	if err != nil {
 		out.Problems = append(out.Problems, render.Problem{Path: name, Err: err})
 		return nil
 	}
-	parsed, errs := object.Parse(u.Path, name, data)
+	parsed, errs := object.Parse(unit, name, data)
 	objects := parsed[:0]
 	for _, o := range parsed {
 		if !clusterObject(o) {
@@ -214,6 +219,18 @@ func newClaims(taken []string) claims {
 		}
 	}
 	return c
+}
+
+// folder gives the nearest folder above name that is claimed whole, "" when none is.
+func (c claims) folder(name string) string {
+	for at := path.Dir(name); ; at = path.Dir(at) {
+		if c.names[at] {
+			return at
+		}
+		if at == "." || at == "/" {
+			return ""
+		}
+	}
 }
 
 // has says whether name or a folder above it is claimed.

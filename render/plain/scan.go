@@ -17,6 +17,9 @@ import (
 // (https://kubectl.docs.kubernetes.io/references/kustomize/glossary/#kustomization).
 var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
+// template is the reason for files that another tool makes manifests of.
+const template = "another tool's template"
+
 // A scan sorts the files of a tree.
 type scan struct {
 	r        *Renderer
@@ -44,13 +47,18 @@ func newScan(r *Renderer, t *source.Tree) (*scan, error) {
 	}
 	s.index()
 	for _, name := range all {
-		if base := path.Base(name); hasManifestName(base) && !r.claims.has(name) && !slices.Contains(kustomizationNames, base) {
+		base := path.Base(name)
+		switch {
+		case !hasManifestName(base) || slices.Contains(kustomizationNames, base):
+		case r.claims.has(name):
+			s.claimed(name)
+		default:
 			s.file(name)
 		}
 	}
 	// A repository of nothing but examples has them for its product; test data
 	// is never one.
-	if len(s.plain) == 0 && len(r.claims.names) == 0 {
+	if len(s.plain) == 0 {
 		s.plain = s.example
 		for skip := range s.skipped {
 			if skip.Reason == "example" {
@@ -96,7 +104,7 @@ func (s *scan) file(name string) {
 	}
 	if isTemplateName(path.Base(name)) {
 		if v, _ := s.look(name); v.verdict != foreign {
-			s.skip(name, "another tool's template")
+			s.skip(name, template)
 		}
 		return
 	}
@@ -104,12 +112,15 @@ func (s *scan) file(name string) {
 	switch {
 	case v.verdict == foreign:
 		return
+	case v.verdict == leftOut && path.Base(name) == "spec.json": // of a Tanka environment, whose finder speaks of it
 	case v.verdict == leftOut:
 		s.skip(name, v.reason)
 	case s.overlays[dir] != "" && s.r.claims.has(path.Join(dir, s.overlays[dir])):
 		s.skip(name, "not listed by "+s.overlays[dir])
 	case s.overlays[dir] != "":
 		s.skip(dir, "belongs to "+s.overlays[dir]+", which is not rendered")
+	case s.governor(dir) != "":
+		s.skip(name, "used by no overlay: below "+s.governor(dir))
 	case linksInside(s.t, name):
 	default:
 		if origin := s.generatedFrom(name, data); origin != "" {
@@ -120,15 +131,58 @@ func (s *scan) file(name string) {
 	}
 }
 
+// claimed notes manifests below the folder of an environment. They may be read by
+// it, but are no units of their own: most are output.
+func (s *scan) claimed(name string) {
+	dir := s.r.claims.folder(name)
+	if dir == "" || s.inChart(path.Dir(name)) || render.Vendored(path.Dir(name)) || render.Vendored(dir) || !s.t.Exists(path.Join(dir, "main.jsonnet")) {
+		return
+	}
+	v, data := s.look(name)
+	if v.verdict != manifest {
+		return
+	}
+	for at := path.Dir(name); at != dir && at != "."; at = path.Dir(at) {
+		if isOutputFolder(path.Base(at)) {
+			s.skip(at, "generated from "+dir)
+			return
+		}
+	}
+	if saysGenerated(data) {
+		s.skip(name, "generated from "+dir)
+		return
+	}
+	s.skip(name, "below the environment "+dir+", which decides what is read")
+}
+
+func (s *scan) inChart(dir string) bool {
+	for up := dir; up != "."; up = path.Dir(up) {
+		if s.charts[up] {
+			return true
+		}
+	}
+	return false
+}
+
+// governor gives the nearest folder above dir whose kustomization decides about
+// what lies below it, "" when there is none. The root's decides about its own
+// folder alone: repositories list a part of themselves there.
+func (s *scan) governor(dir string) string {
+	for up := path.Dir(dir); up != "."; up = path.Dir(up) {
+		if file := s.overlays[up]; file != "" && s.r.claims.has(path.Join(up, file)) {
+			return up
+		}
+	}
+	return ""
+}
+
 // outside says why nothing in a folder is plain, and the topmost folder for which
 // that holds; "" when it may be.
 func (s *scan) outside(dir string) (at, reason string) {
-	for up := dir; ; up = path.Dir(up) {
+	// A chart that is the whole repository does not own all of it.
+	for up := dir; up != "."; up = path.Dir(up) {
 		if s.charts[up] {
 			return up, "helm chart, not rendered"
-		}
-		if up == "." {
-			break
 		}
 	}
 	if render.Vendored(dir) {
@@ -145,7 +199,7 @@ func (s *scan) outside(dir string) (at, reason string) {
 	}
 	switch path.Base(dir) {
 	case "templates":
-		return dir, "another tool's template"
+		return dir, template
 	case "patches":
 		return dir, "patches that no kustomization lists"
 	}
@@ -166,7 +220,7 @@ func (s *scan) leave(name, at, reason string) {
 	if s.settled[reason][at] && reason != "example" {
 		return
 	}
-	if v, _ := s.look(name); v.verdict != manifest {
+	if v, _ := s.look(name); v.verdict != manifest && (v.verdict != leftOut || reason != template) {
 		return
 	}
 	if s.settled[reason] == nil {
