@@ -50,7 +50,7 @@ func checkGracePeriodShortened(p *rule.Pass, c diff.Change) {
 	switch {
 	case now == 0:
 		f.Severity = rule.Error
-		f.Consequence = "pods are killed at once, without SIGTERM, and their names are free before their processes are known to be gone"
+		f.Consequence = "pods are deleted by force: their processes get two seconds at most, and their names are free before these are known to be gone"
 	case 2*now > was:
 		f.Severity = rule.Note
 	}

@@ -24,7 +24,7 @@ time it is busy, and again after each restart, because it believes to have room 
 of them gets changed.
 
 Read are -Xmx and -XX:MaxHeapSize of Java, GOMEMLIMIT of Go, --max-old-space-size of Node.js, maxmemory of Redis and -m of
-memcached, in command lines and variables. At 90 % of the limit and above it is a warning.`,
+memcached, in command lines and variables. Above the limit it is an error, from 90 % of it on a warning.`,
 	Advice: `Raise the limit first, or lower the bound: for Java some 75 % of the limit (` + "`-XX:MaxRAMPercentage=75`" + ` follows the limit by itself), for Go
 90 %, for caches 80 %.`,
 	Incidents: []string{"spotify-envoy-2025"},
@@ -51,7 +51,7 @@ func checkMemoryLimitBelowHeap(p *rule.Pass, c diff.Change) {
 			continue
 		}
 		if was, found := before.Container(box.Name); found {
-			if _, _, old := heapShare(was); old >= 0.9 && (old >= 1) == (share >= 1) {
+			if _, _, old := heapShare(was); old >= 0.9 && (old > 1) == (share > 1) {
 				continue
 			}
 		}
@@ -63,7 +63,7 @@ func checkMemoryLimitBelowHeap(p *rule.Pass, c diff.Change) {
 		if touched(c, string(box.Path.Key("resources"))) {
 			f.Path = box.Path.Key("resources").Key("limits").Key("memory")
 		}
-		if share < 1 {
+		if share <= 1 {
 			f.Severity = rule.Warning
 			f.Consequence = fmt.Sprintf("%.0f%% of the limit leave little for all that is not heap: stacks, buffers, the runtime itself", 100*share)
 		}
@@ -157,7 +157,7 @@ func heapsIn(text string, path object.Path, take func(int64, string, object.Path
 // of 1024, and Redis' kb, mb and gb.
 func suffixed(s string, unit int64) (int64, bool) {
 	digits := strings.TrimRight(strings.ToLower(s), "bkmgt")
-	n, err := strconv.ParseInt(digits, 10, 40)
+	n, err := strconv.ParseInt(digits, 10, 63)
 	if err != nil || n <= 0 {
 		return 0, false
 	}

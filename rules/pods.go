@@ -223,12 +223,14 @@ func stillNamed(u *rule.Unit, service object.Ref, says []string, related []objec
 // successor finds the workload of another kind that a unit gains under the name of
 // one that it loses.
 func successor(u *rule.Unit, gone object.Ref) (object.Workload, bool) {
-	for _, c := range u.Changes {
-		if c.Action != diff.Create || c.Ref.Name != gone.Name || c.Ref.Namespace != gone.Namespace || c.Ref.Kind == "Job" || c.Ref.Kind == "Pod" {
-			continue
+	for _, groupKind := range append([]string{"CronJob.batch"}, servingKinds...) {
+		ref := gone
+		ref.Kind, ref.Group, _ = strings.Cut(groupKind, ".")
+		if ref.Kind == gone.Kind {
+			continue // another group of the same kind is the same workload
 		}
-		if w, ok := u.After.Workload(c.Ref); ok && w.Ref.GroupKind() != gone.GroupKind() {
-			return w, true
+		if c, ok := changeOf(u, ref); ok && c.Action == diff.Create {
+			return u.After.Workload(ref)
 		}
 	}
 	return object.Workload{}, false
