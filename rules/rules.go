@@ -114,6 +114,11 @@ var All = []*rule.Rule{
 	RBACBindingRemoved,
 	RBACWidened,
 	RBACGroupMisspelt,
+	NamespaceRemoved,
+	NamespaceLabelsChanged,
+	CloudIdentityChanged,
+	APIServiceRemoved,
+	APIVersionRemoved,
 }
 
 // Fixtures holds the cases of each rule, testdata/RULE-ID/*.txtar, for showing
