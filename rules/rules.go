@@ -119,6 +119,8 @@ var All = []*rule.Rule{
 	CloudIdentityChanged,
 	APIServiceRemoved,
 	APIVersionRemoved,
+	MonitoringRemoved,
+	MonitoringLabelsChanged,
 }
 
 // Fixtures holds the cases of each rule, testdata/RULE-ID/*.txtar, for showing
