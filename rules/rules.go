@@ -121,6 +121,10 @@ var All = []*rule.Rule{
 	APIVersionRemoved,
 	MonitoringRemoved,
 	MonitoringLabelsChanged,
+	GitOpsSourceRemoved,
+	GitOpsPruneEnabled,
+	GitOpsTargetChanged,
+	GitOpsSyncStopped,
 }
 
 // Fixtures holds the cases of each rule, testdata/RULE-ID/*.txtar, for showing
