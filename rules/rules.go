@@ -125,6 +125,10 @@ var All = []*rule.Rule{
 	GitOpsPruneEnabled,
 	GitOpsTargetChanged,
 	GitOpsSyncStopped,
+	MassRestart,
+	MassRename,
+	MassRemoval,
+	EnvironmentLeftOut,
 }
 
 // Fixtures holds the cases of each rule, testdata/RULE-ID/*.txtar, for showing
