@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/prdiff/prdiff/internal/config"
+	"github.com/prdiff/prdiff/internal/report"
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
 )
@@ -20,48 +21,78 @@ func newPathSet(paths []string) pathSet {
 	return slices.Compact(s)
 }
 
-// has says whether the set holds p, something below it, or a name above it,
-// which is then a link or a file that became a folder.
-func (s pathSet) has(p string) bool {
+// below gives what the set holds of p: itself, what is below it, and names above
+// it, which are then links or files that became folders.
+func (s pathSet) below(p string) []string {
 	p = path.Clean(p)
 	if p == "." {
-		return len(s) > 0
+		return s
 	}
+	var out []string
 	for dir := p; dir != "."; dir = path.Dir(dir) {
-		if _, ok := slices.BinarySearch(s, dir); ok {
-			return true
+		if i, ok := slices.BinarySearch(s, dir); ok {
+			out = append(out, s[i])
 		}
 	}
 	i, _ := slices.BinarySearch(s, p+"/")
-	return i < len(s) && strings.HasPrefix(s[i], p+"/")
+	for ; i < len(s) && strings.HasPrefix(s[i], p+"/"); i++ {
+		out = append(out, s[i])
+	}
+	return out
 }
 
 // sameInputs says that a unit renders to the same on both sides, because nothing
-// that it looks at on either side differs.
-func sameInputs(base, head side, u render.Unit, changed pathSet) bool {
-	if !sameSettings(base.config, head.config, u) {
-		return false
+// that it looks at on either side differs. Where something does, sources are the
+// files, in byte order; nil when they are not known.
+func sameInputs(base, head side, u render.Unit, changed pathSet) (same bool, sources []string) {
+	settings := sameSettings(base.config, head.config, u)
+	if settings && len(changed) == 0 {
+		return true, nil
 	}
-	return len(changed) == 0 || untouched(head, u, changed) && untouched(base, u, changed)
+	sources, known := touched(head, u, changed)
+	if known && len(sources) == 0 {
+		var knownBefore bool
+		sources, knownBefore = touched(base, u, changed)
+		known = known && knownBefore
+	}
+	return settings && known && len(sources) == 0, sources
 }
 
-func untouched(s side, u render.Unit, changed pathSet) bool {
+// touched gives the changed files that a unit looks at on one side, in byte order;
+// known is false when that cannot be told without rendering it.
+func touched(s side, u render.Unit, changed pathSet) (files []string, known bool) {
 	r := s.renderer(u.Renderer)
 	if r == nil {
-		return false
+		return nil, false
 	}
 	in, err := r.Inputs(s.tree, u)
 	if err != nil || in.Unknown != "" {
-		return false // rendering tells what is wrong
+		return nil, false // rendering tells what is wrong
 	}
 	for _, list := range [][]string{in.Files, in.Dirs, in.Missing} {
 		for _, p := range list {
-			if changed.has(p) || changed.has(resolved(s.tree, p)) {
-				return false
+			files = append(files, changed.below(p)...)
+			if real := resolved(s.tree, p); real != p {
+				files = append(files, changed.below(real)...)
 			}
 		}
 	}
-	return true
+	slices.Sort(files)
+	return slices.Compact(files), true
+}
+
+// shownSources gives the changed inputs of a unit as the report has them. A library
+// of thousands of files may be an input of hundreds of units, so only the nearest
+// are kept; of plain manifests each is the source of its own objects.
+func shownSources(p pairing) []string {
+	if p.unit.Renderer == "plain" {
+		return p.sources
+	}
+	const most = 50
+	list := report.Nearest(p.sources, p.unit.Path+"/.")
+	list = list[:min(len(list), most)]
+	slices.Sort(list)
+	return list
 }
 
 // resolved gives the real name of a path that may lead through links.

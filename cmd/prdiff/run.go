@@ -161,8 +161,9 @@ func (c *comparison) sides(ctx context.Context) (base, head side, err error) {
 // A pairing is one unit as it is found on the sides.
 type pairing struct {
 	unit          render.Unit
-	before, after bool // whether the side has it
-	same          bool // its inputs are the same on both sides
+	before, after bool     // whether the side has it
+	same          bool     // its inputs are the same on both sides
+	sources       []string // those that are not
 }
 
 // find gives the units of both sides that the run is for, in order, and a report
@@ -224,8 +225,13 @@ func (c *comparison) markSame(ctx context.Context, base, head side, units []pair
 	}
 	set := newPathSet(changed)
 	c.each(len(units), func(i int) {
-		if p := &units[i]; p.before && p.after {
-			p.same = sameInputs(base, head, p.unit, set)
+		switch p := &units[i]; {
+		case p.before && p.after:
+			p.same, p.sources = sameInputs(base, head, p.unit, set)
+		case p.after:
+			p.sources, _ = touched(head, p.unit, set)
+		default:
+			p.sources, _ = touched(base, p.unit, set)
 		}
 	})
 	return nil
@@ -299,6 +305,7 @@ func (c *comparison) renderUnit(ctx context.Context, base, head side, p pairing)
 	r := comparePieces(p.unit, before, after, c.definitions)
 	for i := range r.units {
 		r.units[i].Ms = c.now().Sub(start).Milliseconds()
+		r.units[i].Sources = shownSources(p)
 	}
 	return r
 }
@@ -367,14 +374,16 @@ func conclude(rep *report.Report, results []result) {
 	slices.SortStableFunc(rep.Changes, func(a, b report.Change) int { return a.Ref.Compare(b.Ref) })
 	report.Group(rep.Changes)
 	rep.Hidden = hidden(rep.Changes)
+	rep.Numbers = report.Count(parts)
 
 	library := incident.Embedded()
-	cited := map[string]bool{}
+	cited, told := map[string]bool{}, map[string]bool{}
 	for _, f := range rule.Fold(rule.Run(rules.All, parts)) {
 		rank(library, &f)
 		for _, id := range f.Incidents {
 			cited[id] = true
 		}
+		told[f.Rule] = true
 		rep.Findings = append(rep.Findings, shownFinding(f, byName[f.Unit]))
 	}
 	for _, i := range library.All() {
@@ -382,6 +391,12 @@ func conclude(rep *report.Report, results []result) {
 			rep.Incidents = append(rep.Incidents, i)
 		}
 	}
+	for _, r := range rules.All {
+		if told[r.ID] {
+			rep.Rules = append(rep.Rules, report.Rule{ID: r.ID, Title: r.Title, Severity: r.Severity, Doc: r.Doc})
+		}
+	}
+	slices.SortFunc(rep.Rules, func(a, b report.Rule) int { return strings.Compare(a.ID, b.ID) })
 }
 
 // rank replaces the incidents that a rule cites by those that are closest to

@@ -38,7 +38,7 @@ func (s sources) of(c Change) []string {
 	if list, ok := s.cache[key]; ok {
 		return list
 	}
-	list := nearest(u.Sources, c.Origin.Path)
+	list := Nearest(u.Sources, c.Origin.Path)
 	if u.Renderer == "plain" && len(list) > 0 && list[0] == c.Origin.Path {
 		list = list[:1]
 	}
@@ -47,9 +47,9 @@ func (s sources) of(c Change) []string {
 	return list
 }
 
-// nearest sorts files by how far they are from an origin: itself, then those in
-// its folder, then by the folders between them.
-func nearest(files []string, origin string) []string {
+// Nearest sorts files by how far they are from an origin: itself, then those in
+// its folder, then by the folders between them. It gives a new slice.
+func Nearest(files []string, origin string) []string {
 	list := slices.Clone(files)
 	from := strings.Split(path.Dir(origin), "/")
 	distance := func(file string) int {

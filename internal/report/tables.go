@@ -277,7 +277,11 @@ func short(f float64) string {
 }
 
 func kindTable(r *Report) table {
+	const few = 5 // objects that a reader counts in the list of changes
 	visible := r.Visible()
+	if len(visible) <= few {
+		return table{}
+	}
 	kinds := kindsOf(visible)
 	slices.SortStableFunc(kinds, func(a, b kindCount) int {
 		return cmp.Or(cmp.Compare(b.Created+b.Changed+b.Deleted, a.Created+a.Changed+a.Deleted), strings.Compare(a.Kind, b.Kind))
