@@ -25,6 +25,12 @@ type Config struct {
 	Jsonnet   []Entry         // jsonnet files that render to objects
 	Units     []Unit          // in the order of the file
 
+	Releases        []Release // how charts are installed
+	HelmKubeVersion string    // what charts see, "" when not said
+	HelmAPIVersions []string
+	FreeOverlays    bool     // overlays may read above their own folder
+	GitOpsAddresses []string // of this repository, as Argo CD and Flux write them
+
 	Kubernetes         rule.Version // of the clusters, zero when not said
 	Production         []string     // patterns of units; empty means all
 	CriticalNamespaces []string
@@ -59,6 +65,18 @@ type Entry struct {
 	Path      string   // a pattern
 	Libraries []string // folders searched for imports, relative to the root, first one first
 	Line      int
+}
+
+// A Release is one installation of a chart of the repository.
+type Release struct {
+	Chart       string // folder
+	Name        string
+	Namespace   string   // "" for the default
+	Values      []string // files, relative to the root
+	Set         []string
+	KubeVersion string // "" for that of all charts
+	APIVersions []string
+	Line        int
 }
 
 // A Unit is what units need to be evaluated.

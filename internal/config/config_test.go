@@ -52,10 +52,38 @@ units:
 	}
 }
 
+func TestParseReleases(t *testing.T) {
+	c, err := Parse("f", []byte(`
+clusters: {kubernetesVersion: "1.33"}
+helm:
+  apiVersions: [example.com/v1]
+  releases:
+  - {chart: charts/web/, name: shop, namespace: prod, values: [values/prod.yaml], set: [a.b=c]}
+  - chart: charts/web
+    name: blog
+    kubeVersion: v1.30
+kustomize: {unrestricted: true}
+gitops: {addresses: ["https://mirror.example.org/o/r"]}
+`), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Release{
+		{Chart: "charts/web", Name: "shop", Namespace: "prod", Values: []string{"values/prod.yaml"}, Set: []string{"a.b=c"}, Line: 6},
+		{Chart: "charts/web", Name: "blog", KubeVersion: "v1.30.0", Line: 7},
+	}
+	if !reflect.DeepEqual(c.Releases, want) {
+		t.Errorf("releases = %+v, want %+v", c.Releases, want)
+	}
+	if c.HelmKubeVersion != "v1.33.0" || len(c.HelmAPIVersions) != 1 || !c.FreeOverlays || len(c.GitOpsAddresses) != 1 {
+		t.Errorf("Parse() = %+v", c)
+	}
+}
+
 func TestParseMistakes(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"a misspelt key", "paths:\n  exlude: [a]\n", `f:2: unknown key "exlude" in paths: did you mean "exclude"?`},
-		{"a key that is like none", "colour: red\n", `f:1: unknown key "colour": known are clusters, filters, incidents, jsonnet, paths, renderers, rules, suppress, units`},
+		{"a key that is like none", "colour: red\n", `f:1: unknown key "colour": known are clusters, filters, gitops, helm, incidents, jsonnet, kustomize, paths, renderers, rules, suppress, units`},
 		{"a list where a map is due", "paths: [a]\n", "f:1: paths must be a map of keys and values, not a list"},
 		{"a map where a list is due", "paths:\n  include: {a: b}\n", "f:2: paths.include must be a list, not a map"},
 		{"text where a list is due", "paths:\n  include: a\n", `f:2: paths.include must be a list, not "a"`},
@@ -66,7 +94,11 @@ func TestParseMistakes(t *testing.T) {
 		{"a library outside", "jsonnet:\n- path: a\n  libraries: [/lib]\n", `f:3: "/lib" is not a folder of the repository`},
 		{"an entry without path", "jsonnet:\n- libraries: [lib]\n", "f:2: an entry of jsonnet has no path"},
 		{"a variable that is a map", "units:\n  a:\n    extStr:\n      b: {c: d}\n", "f:4: units.a.extStr.b must be text, not a map: write structured values as jsonnet in quotes, under extCode or tlaCode"},
-		{"two mistakes", "a: 1\npaths:\n  b: 2\n", "f:1: unknown key \"a\": known are clusters, filters, incidents, jsonnet, paths, renderers, rules, suppress, units\nf:3: unknown key \"b\" in paths: known are exclude, include"},
+		{"a release without name", "helm:\n  releases:\n  - chart: a\n", "f:3: an entry of helm.releases has no name"},
+		{"a release twice", "helm:\n  releases:\n  - {chart: a, name: b}\n  - {chart: a/, name: b}\n", "f:4: the release b of a is there twice, first in line 3"},
+		{"a chart outside", "helm:\n  releases:\n  - {chart: ../a, name: b}\n", `f:3: "../a" is not a folder of the repository`},
+		{"an address that is none", "gitops:\n  addresses: [here]\n", `f:2: gitops.addresses: "here" is not the address of a repository`},
+		{"two mistakes", "a: 1\npaths:\n  b: 2\n", "f:1: unknown key \"a\": known are clusters, filters, gitops, helm, incidents, jsonnet, kustomize, paths, renderers, rules, suppress, units\nf:3: unknown key \"b\" in paths: known are exclude, include"},
 		{"a suppression without a reason", "suppress:\n- rule: a\n", "f:2: an entry of suppress has no reason"},
 		{"a suppression with an empty reason", "suppress:\n- {rule: a, reason: ''}\n", "f:2: an entry of suppress has no reason"},
 		{"a suppression of nothing by name", "suppress:\n- reason: because\n", "f:2: an entry of suppress has no rule"},

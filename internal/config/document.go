@@ -22,7 +22,18 @@ type document struct {
 	Renderers renderers `yaml:"renderers" doc:"Switches renderers off: tanka: false."`
 	Jsonnet   []entry   `yaml:"jsonnet" doc:"Plain jsonnet files that render to objects on their own."`
 	Units     units     `yaml:"units" doc:"What units need to be evaluated, by path or pattern; later ones win."`
-	Clusters  struct {
+	Helm      struct {
+		KubeVersion version   `yaml:"kubeVersion" doc:"The Kubernetes version that charts see, such as \"1.33\"; that of clusters when it is left out."`
+		APIVersions []string  `yaml:"apiVersions" doc:"API versions that charts see beside Kubernetes' own, such as monitoring.coreos.com/v1."`
+		Releases    []release `yaml:"releases" doc:"How charts are installed, instead of guessing by the names of values files."`
+	} `yaml:"helm" doc:"What charts need to be rendered."`
+	Kustomize struct {
+		Unrestricted bool `yaml:"unrestricted" doc:"Let overlays read files above their own folder, as kustomize build --load-restrictor LoadRestrictionsNone does. Nothing outside of the repository is ever read."`
+	} `yaml:"kustomize" doc:"How overlays are built."`
+	GitOps struct {
+		Addresses []address `yaml:"addresses" doc:"The addresses under which Argo CD and Flux know this repository, such as mirrors. Without any, the one that most of their objects name is taken. renderers: {argocd: false, flux: false} follows no objects."`
+	} `yaml:"gitops" doc:"How objects of Argo CD and Flux are followed."`
+	Clusters struct {
 		KubernetesVersion  version     `yaml:"kubernetesVersion" doc:"The version that the clusters run, such as \"1.33\"."`
 		Production         []pattern   `yaml:"production" doc:"The units that run in production, by path or pattern; all do when this is empty. Elsewhere an error is shown as a warning."`
 		CriticalNamespaces []namespace `yaml:"criticalNamespaces" doc:"Namespaces in which a warning is shown as an error; * stands for any text."`
@@ -41,6 +52,37 @@ type document struct {
 		Paths  []folder `yaml:"paths" doc:"Files and folders with your own postmortems: Markdown with front matter, or YAML."`
 		Online bool     `yaml:"online" doc:"Ask incidentlib for the cases that are like those of findings: true. Only their case numbers are sent. Off unless the base side of a change has it."`
 	} `yaml:"incidents" doc:"What has gone wrong before."`
+}
+
+// A release as it is written; see Release.
+type release struct {
+	line        int
+	Chart       folder   `yaml:"chart" required:"true" doc:"The folder of the chart."`
+	Name        string   `yaml:"name" required:"true" doc:"The name of the release. Two of one chart have different names."`
+	Namespace   string   `yaml:"namespace" doc:"Where it is installed; default when it is left out."`
+	Values      []folder `yaml:"values" doc:"Values files, later ones over earlier ones, all over the chart's own."`
+	Set         []string `yaml:"set" doc:"Single values, as helm --set takes them: a.b=c."`
+	KubeVersion version  `yaml:"kubeVersion" doc:"The Kubernetes version that this release sees."`
+	APIVersions []string `yaml:"apiVersions" doc:"API versions that this release sees, too."`
+}
+
+func (r *release) DecodeYAML(d *strict.Decoder, n *yaml.Node, where string) {
+	type fields release // without this method
+	var f fields
+	d.DecodeItem(n, &f, where)
+	*r = release(f)
+	r.line = n.Line
+}
+
+// An address is that of a repository.
+type address string
+
+func (a *address) DecodeYAML(d *strict.Decoder, n *yaml.Node, where string) {
+	s := d.Text(n, where)
+	if n.Kind == yaml.ScalarNode && (!strings.ContainsAny(s, "/:") || strings.ContainsAny(s, " \t\n")) {
+		d.Errorf(n, "%s: %q is not the address of a repository", where, s)
+	}
+	*a = address(s)
 }
 
 // A suppression as it is written; see Suppression.

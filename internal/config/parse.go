@@ -30,10 +30,27 @@ func Parse(file string, data []byte, known Known) (*Config, error) {
 	for _, root := range docs {
 		d.Decode(root, &doc, "")
 	}
+	releases := map[string]int{}
+	for _, r := range doc.Helm.Releases {
+		id := string(r.Chart) + ":" + r.Name
+		if first, twice := releases[id]; twice {
+			d.ErrorAt(r.line, 0, "the release %s of %s is there twice, first in line %d", r.Name, r.Chart, first)
+			continue
+		}
+		releases[id] = r.line
+	}
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
 	return doc.config(file), nil
+}
+
+// kubeVersion gives a version in Helm's spelling, "" for none.
+func (v version) kubeVersion() string {
+	if v == (version{}) {
+		return ""
+	}
+	return fmt.Sprintf("v%s.0", rule.Version(v))
 }
 
 func (doc *document) config(file string) *Config {
@@ -52,6 +69,17 @@ func (doc *document) config(file string) *Config {
 		FiltersOff:         texts(doc.Filters.Off),
 		IncidentPaths:      texts(doc.Incidents.Paths),
 		Online:             doc.Incidents.Online,
+	}
+	c.HelmKubeVersion, c.HelmAPIVersions = doc.Helm.KubeVersion.kubeVersion(), doc.Helm.APIVersions
+	if c.HelmKubeVersion == "" {
+		c.HelmKubeVersion = doc.Clusters.KubernetesVersion.kubeVersion()
+	}
+	c.FreeOverlays, c.GitOpsAddresses = doc.Kustomize.Unrestricted, texts(doc.GitOps.Addresses)
+	for _, r := range doc.Helm.Releases {
+		c.Releases = append(c.Releases, Release{
+			Chart: string(r.Chart), Name: r.Name, Namespace: r.Namespace, Values: texts(r.Values), Set: r.Set,
+			KubeVersion: r.KubeVersion.kubeVersion(), APIVersions: r.APIVersions, Line: r.line,
+		})
 	}
 	for _, e := range doc.Jsonnet {
 		if e.Path != "" {

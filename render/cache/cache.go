@@ -140,7 +140,7 @@ func (c *Cache) Put(k Key, out *render.Output) {
 const temporary = "new-"
 
 func keeps(out *render.Output) bool {
-	if len(out.Problems) > 0 {
+	if len(out.Problems) > 0 || out.Partial != "" {
 		return false
 	}
 	for _, p := range out.Parts {

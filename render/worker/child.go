@@ -231,8 +231,8 @@ func (c *child) converse(s *Side, u render.Unit) (out *render.Output, failed, er
 				return nil, nil, err
 			}
 			text := object.MaskText(f[1])
-			if f[0] == failedSkip {
-				return nil, &render.SkipError{Reason: text}, nil
+			if f[0] == failedSkip || f[0] == failedMistake {
+				return nil, &render.SkipError{Reason: text, Mistake: f[0] == failedMistake}, nil
 			}
 			return nil, errors.New(text), nil
 		default:
@@ -245,8 +245,9 @@ func (c *child) converse(s *Side, u render.Unit) (out *render.Output, failed, er
 
 // The first field of frameFailed.
 const (
-	failedSkip  = "skip" // a render.SkipError
-	failedError = "error"
+	failedSkip    = "skip"    // a render.SkipError
+	failedMistake = "mistake" // one that is the repository's fault
+	failedError   = "error"
 )
 
 // A headBuffer keeps the first bytes of what is written: a crash begins with its

@@ -24,6 +24,7 @@ const (
 	frameObjects = 'O' // objects as object.AppendWire writes them
 	frameProblem = 'B'
 	frameNote    = 'N'
+	framePartial = 'p' // why the parts are not all
 	frameDone    = 'D' // the unit is rendered; bytes of memory in use
 	frameFailed  = 'F' // the unit is not rendered, and why
 )

@@ -49,6 +49,9 @@ func writeOutput(w io.Writer, out *render.Output) error {
 			return err
 		}
 	}
+	if out.Partial != "" {
+		return writeFrame(w, framePartial, []byte(out.Partial))
+	}
 	return nil
 }
 
@@ -87,6 +90,8 @@ func (r *reading) add(kind byte, payload []byte) error {
 		r.out.Problems = append(r.out.Problems, render.Problem{Path: f[0], Line: line, Err: errors.New(object.MaskText(f[2]))})
 	case frameNote:
 		r.out.Notes = append(r.out.Notes, object.MaskText(string(payload)))
+	case framePartial:
+		r.out.Partial = object.MaskText(string(payload))
 	default:
 		return errFrame
 	}

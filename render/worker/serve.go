@@ -256,6 +256,9 @@ func (s *server) render(payload []byte) error {
 		var skip *render.SkipError
 		if errors.As(err, &skip) {
 			kind, text = failedSkip, skip.Reason
+			if skip.Mistake {
+				kind = failedMistake
+			}
 		}
 		if len(text) > maxErrorText {
 			text = text[:maxErrorText] + "..."

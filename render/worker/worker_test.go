@@ -26,7 +26,13 @@ func TestMain(m *testing.M) {
 			if string(settings) == "bad" {
 				return nil, errors.New("these settings are no good")
 			}
+			list := engines()
 			return func(name string) render.Renderer {
+				for _, r := range list {
+					if r.Name() == name {
+						return r
+					}
+				}
 				if f, ok := deeds[name]; ok {
 					return deed{name, f}
 				}
