@@ -58,6 +58,7 @@ could be looked at, or prdiff was called wrongly.`,
 			defer c.shop.close()
 			tell, finish := e.progress(shown.quiet)
 			c.tell = tell
+			c.online = e.online(work, shown.verbose)
 			rep, err := compare(ctx, c)
 			finish()
 			if err != nil {

@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"internal/config":        {"internal/object", "internal/rule", "internal/strict"},
 	"internal/celrule":       {"internal/object", "internal/diff", "internal/rule", "internal/strict"},
 	"internal/report":        {"internal/object", "internal/diff", "internal/incident", "internal/rule"},
+	"internal/assist":        {"internal/incident", "internal/report"}, // rules and the pipeline are handed to it
 	"rules":                  {"internal/object", "internal/diff", "internal/rule", "internal/impact", "internal/clientparam"},
 	"render":                 {"internal/object", "internal/source"},
 	"render/plain":           {"internal/object", "internal/source", "render"},
@@ -63,6 +64,8 @@ var frontDoor = map[string][]string{
 	"os/exec":                         {"internal/source", "render/worker", "cmd/prdiff"},
 	"net/http":                        {"internal/github", "internal/incidentlib", "render/worker", "cmd/prdiff"},
 	"github.com/rogpeppe/go-internal": {},
+
+	"github.com/modelcontextprotocol": {"internal/assist"},
 }
 
 // pure packages do no I/O, so that they can be read, tested and fuzzed alone.

@@ -97,6 +97,9 @@ type comparison struct {
 	shop    *workshop
 	now     func() time.Time
 	tell    func(done, total int) // progress
+	// online adds to a report what a public library says; nil for never. It is
+	// called only when the configuration asks for it.
+	online func(context.Context, *report.Report)
 
 	definitions schemas  // of both trees, set by compare
 	configNotes []string // what to know of the configuration, set by sides
@@ -121,6 +124,9 @@ func compare(ctx context.Context, c comparison) (*report.Report, error) {
 	rep.Base, rep.Head = sideOf(base.tree), sideOf(head.tree)
 	rep.Version = version()
 	conclude(rep, results)
+	if c.online != nil && c.scope.Online() {
+		c.online(ctx, rep)
+	}
 	return rep, nil
 }
 

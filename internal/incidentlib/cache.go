@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,8 +39,6 @@ type entry struct {
 	Case    Case      `json:"case"`
 }
 
-var entryForm = regexp.MustCompile(`^IL-[0-9]{1,6}\.json$`)
-
 // get gives a case that was answered within a day. One without a title and
 // similar cases is one that does not exist.
 func (c *Cache) get(base, id string, now time.Time) (Case, bool) {
@@ -52,12 +49,12 @@ func (c *Cache) get(base, id string, now time.Time) (Case, bool) {
 	// Others may write here: it is no more trusted than the network.
 	k := e.Case
 	k.Org, k.Title, k.Lesson = clean(k.Org), clean(k.Title), clean(k.Lesson)
-	k.Date = dateForm.FindString(k.Date)
+	k.Date = dateIn(k.Date)
 	k.Similar = slices.DeleteFunc(k.Similar, func(s Similar) bool { return !Valid(s.ID) || clean(s.Title) == "" })
 	k.Similar = k.Similar[:min(len(k.Similar), MaxSimilar)]
 	for i := range k.Similar {
 		s := &k.Similar[i]
-		s.Org, s.Title, s.Reason, s.Date = clean(s.Org), clean(s.Title), clean(s.Reason), dateForm.FindString(s.Date)
+		s.Org, s.Title, s.Reason, s.Date = clean(s.Org), clean(s.Title), clean(s.Reason), dateIn(s.Date)
 	}
 	return k, true
 }
@@ -153,7 +150,8 @@ func trim(root *os.Root) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if entryForm.MatchString(d.Name()) || strings.HasPrefix(d.Name(), tmpPrefix) {
+		id, isJSON := strings.CutSuffix(d.Name(), ".json")
+		if isJSON && Valid(id) || strings.HasPrefix(d.Name(), tmpPrefix) {
 			files = append(files, file{d.Name(), info.ModTime()})
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -69,11 +69,12 @@ type Client struct {
 	Budget time.Duration                         // 0 means Budget
 }
 
-// caseForm is how a case is numbered. Nothing else is ever part of a request.
-var caseForm = regexp.MustCompile(`^IL-[0-9]{1,6}$`)
-
-// Valid says whether id is the number of a case, such as IL-0461.
-func Valid(id string) bool { return caseForm.MatchString(id) }
+// Valid says whether id is the number of a case, such as IL-0461: six digits at
+// most. Nothing else is ever part of a request.
+func Valid(id string) bool {
+	number, ok := strings.CutPrefix(id, "IL-")
+	return ok && number != "" && len(number) <= 6 && strings.Trim(number, "0123456789") == ""
+}
 
 // errNone is a case that incidentlib does not have.
 var errNone = errors.New("no such case")

@@ -351,6 +351,17 @@ func TestPromise(t *testing.T) {
 	}
 }
 
+func TestDates(t *testing.T) {
+	for in, want := range map[string]string{
+		"2022": "2022", "2022-09": "2022-09", "2022-09-01": "2022-09-01", "2022-09-01T10:00:00Z": "2022-09-01", "2022-09-": "2022-09",
+		"2022-9": "2022", "2022 (published)": "2022", "September 2022": "", "202": "", "": "", "20-2": "",
+	} {
+		if got := dateIn(in); got != want {
+			t.Errorf("dateIn(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestInert(t *testing.T) {
 	hostile := "a\x1b[31m\u202eb\u0000\r\n::error::c\u200b " + strings.Repeat("x ", 5000)
 	quoted, err := json.Marshal(hostile)

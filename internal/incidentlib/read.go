@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -141,13 +140,30 @@ func textOf(v any, depth int) string {
 	return ""
 }
 
-var dateForm = regexp.MustCompile(`^[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?`)
+// dateIn gives the date at the beginning of a text, as exact as it is: YYYY,
+// YYYY-MM or YYYY-MM-DD; "" when there is none.
+func dateIn(s string) string {
+	const form = "0000-00-00"
+	n := 0
+	for n < min(len(s), len(form)) && (s[n] == '-') == (form[n] == '-') && (s[n] == '-' || s[n] >= '0' && s[n] <= '9') {
+		n++
+	}
+	switch {
+	case n == len(form):
+		return s[:n]
+	case n >= len("0000-00"):
+		return s[:len("0000-00")]
+	case n >= len("0000"):
+		return s[:len("0000")]
+	}
+	return ""
+}
 
 func date(m map[string]any) string {
 	for _, key := range dateKeys {
 		switch v := m[key].(type) {
 		case string:
-			if d := dateForm.FindString(v); d != "" {
+			if d := dateIn(v); d != "" {
 				return d
 			}
 		case float64:

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/prdiff/prdiff/internal/assist"
+	"github.com/prdiff/prdiff/internal/incident"
+	"github.com/prdiff/prdiff/internal/report"
+	"github.com/prdiff/prdiff/internal/rule"
+	"github.com/prdiff/prdiff/internal/rule/fixture"
+	"github.com/prdiff/prdiff/internal/source"
+	"github.com/prdiff/prdiff/rules"
+)
+
+// Bounds of a comparison that an assistant asks for.
+const (
+	assistTimeout = 30 * time.Second // for one side of one unit
+	assistFile    = 16 << 20         // bytes of one file
+)
+
+func mcpCommand(e env) *cobra.Command {
+	var root string
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve coding assistants over MCP, on stdin and stdout",
+		Long: `Serve coding assistants over MCP, the Model Context Protocol, on stdin and stdout:
+diff_manifests, explain_rule, search_incidents, get_incident and list_incidents.
+
+The assistant starts this command itself. It writes nothing, asks no network, and
+reads nothing outside of the folder that --root names. Secret values are masked.`,
+		Example: `  claude mcp add prdiff -- prdiff mcp
+  prdiff mcp --root clusters`,
+		Args: atMost(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			folder, err := os.OpenRoot(e.path(root))
+			if err != nil {
+				return usage("--root: %v", err)
+			}
+			defer folder.Close()
+			return assist.Serve(cmd.Context(), e.stdin, e.stdout, e.tools(folder))
+		},
+	}
+	cmd.Flags().StringVar(&root, "root", ".", "the `FOLDER` that paths are in")
+	return cmd
+}
+
+// tools are what assistants can use.
+func (e env) tools(root *os.Root) assist.Tools {
+	return assist.Tools{
+		Version: version(),
+		Library: func() (*incident.Library, error) { return incident.Embedded(), nil },
+		Rules:   assistRules,
+		Rule:    assistRule,
+		Compare: func(ctx context.Context, s assist.Sides) (*report.Report, error) { return e.compareWithin(ctx, root, s) },
+	}
+}
+
+// compareWithin runs the pipeline on two texts, or on what is in a folder.
+func (e env) compareWithin(ctx context.Context, root *os.Root, s assist.Sides) (*report.Report, error) {
+	// Without a cache: an assistant's questions leave nothing behind.
+	work := workFlags{jobs: runtime.GOMAXPROCS(0), timeout: assistTimeout, cache: cacheOff}
+	c := comparison{jobs: work.jobs, timeout: work.timeout, now: e.now, tell: func(int, int) {}}
+	if s.BeforePath == "" {
+		c.src = source.Texts("manifests.yaml", bytesOf(s.Before), bytesOf(s.After))
+	} else {
+		names := [2]string{s.BeforePath, s.AfterPath}
+		for i, p := range names {
+			name, err := nameWithin(root, p)
+			if err != nil {
+				return nil, err
+			}
+			names[i] = name
+		}
+		var err error
+		if c.src, err = source.Within(root, names[0], names[1], source.Options{Getenv: e.getenv, MaxFileSize: assistFile}); err != nil {
+			return nil, err
+		}
+	}
+	defer c.src.Close()
+	var err error
+	if c.shop, err = work.workshop(e); err != nil {
+		return nil, err
+	}
+	defer c.shop.close()
+	return compare(ctx, c)
+}
+
+func bytesOf(s *string) []byte {
+	if s == nil {
+		return nil
+	}
+	return []byte(*s)
+}
+
+// nameWithin gives a path, as an assistant writes it, as a name in a folder.
+func nameWithin(root *os.Root, p string) (string, error) {
+	name := p
+	if filepath.IsAbs(p) {
+		dir, err := filepath.Abs(root.Name())
+		if err != nil {
+			return "", err
+		}
+		if name, err = filepath.Rel(dir, p); err != nil || !filepath.IsLocal(name) {
+			return "", fmt.Errorf("%s: it is not in the folder that prdiff was started for", p)
+		}
+	}
+	return path.Clean(filepath.ToSlash(name)), nil
+}
+
+func assistRules() []assist.Rule {
+	var out []assist.Rule
+	for _, r := range rules.All {
+		out = append(out, assist.Rule{ID: r.ID, Title: r.Title, Subject: r.Subject, Severity: r.Severity.String()})
+	}
+	return out
+}
+
+func assistRule(id string) (assist.Rule, error) {
+	i := slices.IndexFunc(rules.All, func(r *rule.Rule) bool { return r.ID == id })
+	if i < 0 {
+		return assist.Rule{}, fmt.Errorf("there is no rule %q%s: explain_rule without an id lists them", id, closest(id))
+	}
+	r := rules.All[i]
+	sub, err := fs.Sub(rules.Fixtures, "testdata")
+	if err != nil {
+		return assist.Rule{}, err
+	}
+	fixtures, err := fixture.Load(sub, r.ID)
+	if err != nil {
+		return assist.Rule{}, err
+	}
+	return assist.Rule{
+		ID: r.ID, Title: r.Title, Subject: r.Subject, Severity: r.Severity.String(),
+		Story:     strings.TrimSpace(string(fixture.Story(r, fixtures))) + "\n",
+		Incidents: incident.Embedded().Rank(incident.Query{Rule: r.ID, Cited: r.Incidents}),
+	}, nil
+}
