@@ -40,8 +40,10 @@ func hostile() *Report {
 			{Name: nasty + "s", Renderer: nasty, Status: Skipped, Error: nasty},
 		},
 		Changes: []Change{change}, Findings: []Finding{finding, warning, silenced},
-		Incidents: []incident.Incident{{ID: nasty, Org: nasty, Title: nasty, Date: nasty, URL: "https://x.example/" + nasty, Lesson: nasty}},
-		Hidden:    []Hidden{{Filter: nasty, Fields: 1, Objects: 1}},
+		Incidents: []incident.Incident{{ID: nasty, Org: nasty, Title: nasty, Date: nasty, URL: "https://x.example/" + nasty, File: nasty, Lesson: nasty}},
+		Hidden:    []Hidden{{Filter: nasty, Fields: 1, Objects: 1, Reason: nasty}},
+		Silencers: []Silencer{{By: nasty, About: nasty, Reason: nasty, Expires: nasty, State: Expired}},
+		Off:       []string{nasty},
 	}
 }
 
@@ -236,7 +238,7 @@ func TestMerge(t *testing.T) {
 		if i == 0 {
 			part.Findings, part.Hidden = whole.Findings, whole.Hidden
 		} else {
-			part.Numbers = Numbers{}
+			part.Numbers, part.Silencers[0].Findings = Numbers{}, 0
 		}
 		var b bytes.Buffer
 		if err := JSON(&b, part, Options{}); err != nil {

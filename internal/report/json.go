@@ -29,6 +29,8 @@ type (
 		Incidents []jsonIncident `json:"incidents"`
 		Cases     []Case         `json:"cases,omitempty"`
 		Hidden    []Hidden       `json:"hidden"`
+		Silencers []Silencer     `json:"suppressions"`
+		Off       []string       `json:"rulesOff"`
 		Rules     []jsonRule     `json:"rules"`
 		Numbers   jsonNumbers    `json:"numbers"`
 		Summary   jsonSummary    `json:"summary"`
@@ -115,6 +117,7 @@ type (
 		URL    string `json:"url"`
 		Lesson string `json:"lesson"`
 		Impact string `json:"impact"`
+		File   string `json:"file,omitempty"` // of a team's own
 	}
 	jsonSummary struct {
 		Units    map[string]int `json:"units"`
@@ -131,6 +134,7 @@ func JSON(w io.Writer, r *Report, o Options) error {
 		Schema: Schema, Tool: jsonTool{r.Version},
 		Base: jsonSide(r.Base), Head: jsonSide(r.Head),
 		Units: []jsonUnit{}, Changes: []jsonChange{}, Findings: []jsonFinding{}, Incidents: []jsonIncident{}, Hidden: []Hidden{},
+		Silencers: append([]Silencer{}, r.Silencers...), Off: append([]string{}, r.Off...),
 		Rules: rulesJSON(r.Rules), Numbers: numbersJSON(r), Summary: summarize(r),
 	}
 	for _, u := range r.Units {
@@ -157,7 +161,7 @@ func JSON(w io.Writer, r *Report, o Options) error {
 		out.Findings = append(out.Findings, jf)
 	}
 	for _, i := range r.Incidents {
-		out.Incidents = append(out.Incidents, jsonIncident{i.ID, i.Org, i.Title, i.Date, i.URL, i.Lesson, i.Impact})
+		out.Incidents = append(out.Incidents, jsonIncident{i.ID, i.Org, i.Title, i.Date, i.URL, i.Lesson, i.Impact, i.File})
 	}
 	for _, c := range r.Cases {
 		c.Similar = append([]Similar{}, c.Similar...)
@@ -270,7 +274,7 @@ func ParseJSON(data []byte) (*Report, error) {
 	if in.Schema != Schema {
 		return nil, fmt.Errorf("not a prdiff report of schema %d: schema is %d", Schema, in.Schema)
 	}
-	r := &Report{Version: in.Tool.Version, Base: Side(in.Base), Head: Side(in.Head), Hidden: in.Hidden, Cases: in.Cases}
+	r := &Report{Version: in.Tool.Version, Base: Side(in.Base), Head: Side(in.Head), Hidden: in.Hidden, Cases: in.Cases, Silencers: in.Silencers, Off: in.Off}
 	for i, u := range in.Units {
 		switch u.Status {
 		case Rendered, Unchanged, Skipped, Failed:
@@ -298,7 +302,7 @@ func ParseJSON(data []byte) (*Report, error) {
 		r.Findings = append(r.Findings, rf)
 	}
 	for _, i := range in.Incidents {
-		r.Incidents = append(r.Incidents, incident.Incident{ID: i.ID, Org: i.Org, Title: i.Title, Date: i.Date, URL: i.URL, Lesson: i.Lesson, Impact: i.Impact})
+		r.Incidents = append(r.Incidents, incident.Incident{ID: i.ID, Org: i.Org, Title: i.Title, Date: i.Date, URL: i.URL, Lesson: i.Lesson, Impact: i.Impact, File: i.File})
 	}
 	var err error
 	if r.Rules, err = parseRules(in.Rules); err != nil {

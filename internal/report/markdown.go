@@ -51,9 +51,9 @@ func comment(r *Report, o Options, budget int) string {
 	room := budget - len(head) - len(foot) - reserve
 
 	findings, room, briefs := mdFindings(r, room)
-	silenced := mdSilenced(r)
+	silenced := mdSilenced(r) + mdSilencers(r)
 	if len(silenced) > room {
-		silenced = fmt.Sprintf("%s silenced.\n\n", plural(countSilenced(r), "finding"))
+		silenced = fmt.Sprintf("%s silenced, %s to look at.\n\n", plural(countSilenced(r), "finding"), plural(len(silencerWords(r)), "suppression"))
 	}
 	room -= len(silenced)
 	numbers := mdTables(r, room)
@@ -237,6 +237,8 @@ func mdFinding(r *Report, f Finding) string {
 		}
 		if webLink(inc.URL) {
 			who = "[" + who + "](" + inc.URL + ")"
+		} else if inc.File != "" {
+			who += " (" + mdCode(inc.File) + ")"
 		}
 		b.WriteString(who + ": " + mdProse(story(inc, i == 0)))
 	}
@@ -478,6 +480,18 @@ func mdFoot(r *Report, o Options) string {
 	parts := []string{sides(r, htmlCode), statuses(r)}
 	if words := hiddenWords(r); words != "" {
 		parts = append(parts, "hidden: "+htmlText(words))
+	}
+	reasons := 0
+	for _, h := range r.Hidden {
+		if h.Reason == "" {
+			continue
+		}
+		if reasons++; reasons <= 5 {
+			parts = append(parts, htmlCode(h.Filter)+": "+htmlText(cut(h.Reason, 200)))
+		}
+	}
+	if words := offWords(r, htmlCode); words != "" {
+		parts = append(parts, words)
 	}
 	tool := "prdiff"
 	if r.Version != "" {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/incident"
-	"github.com/prdiff/prdiff/internal/rule"
 )
 
 // Merge makes one report of the parts that several shards of one run wrote. The
@@ -51,8 +50,10 @@ func Merge(parts []*Report) (*Report, error) {
 		}
 		for _, h := range p.Hidden {
 			sum := hidden[h.Filter]
-			hidden[h.Filter] = Hidden{h.Filter, sum.Fields + h.Fields, sum.Objects + h.Objects}
+			hidden[h.Filter] = Hidden{h.Filter, sum.Fields + h.Fields, sum.Objects + h.Objects, h.Reason}
 		}
+		out.Silencers = mergeSilencers(out.Silencers, p.Silencers)
+		out.Off = append(out.Off, p.Off...)
 		out.Cases = mergeCases(out.Cases, p.Cases)
 		for _, i := range p.Incidents {
 			if !slices.ContainsFunc(out.Incidents, func(have incident.Incident) bool { return have.ID == i.ID }) {
@@ -64,7 +65,7 @@ func Merge(parts []*Report) (*Report, error) {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Renderer, b.Renderer))
 	})
 	slices.SortStableFunc(out.Changes, func(a, b Change) int { return a.Ref.Compare(b.Ref) })
-	out.Findings = foldFindings(out.Findings)
+	out.Findings = FoldFindings(out.Findings)
 	slices.SortFunc(out.Incidents, func(a, b incident.Incident) int { return strings.Compare(a.ID, b.ID) })
 	for _, h := range hidden {
 		out.Hidden = append(out.Hidden, h)
@@ -73,6 +74,8 @@ func Merge(parts []*Report) (*Report, error) {
 	linkMoves(out.Changes)
 	Group(out.Changes)
 	out.Numbers.sort()
+	slices.Sort(out.Off)
+	out.Off = slices.Compact(out.Off)
 	slices.SortFunc(out.Rules, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	return out, nil
 }
@@ -91,35 +94,4 @@ func linkMoves(changes []Change) {
 			}
 		}
 	}
-}
-
-// foldFindings sorts findings, worst first, and tells once what several parts
-// have in common. Silenced ones stay apart from those that count.
-func foldFindings(findings []Finding) []Finding {
-	slices.SortStableFunc(findings, func(a, b Finding) int {
-		return cmp.Or(
-			int(b.Severity-a.Severity),
-			a.Ref.Compare(b.Ref),
-			strings.Compare(string(a.Path), string(b.Path)),
-			strings.Compare(a.Rule, b.Rule),
-			strings.Compare(a.Message, b.Message),
-		)
-	})
-	var out []Finding
-	for _, silenced := range []bool{false, true} {
-		var plain []rule.Finding
-		whole := map[string]Finding{}
-		for _, f := range findings {
-			if (f.Suppressed != nil) == silenced {
-				plain = append(plain, f.Finding)
-				whole[f.Fingerprint+"\x00"+f.Unit] = f
-			}
-		}
-		for _, f := range rule.Fold(plain) {
-			full := whole[f.Fingerprint+"\x00"+f.Unit]
-			full.Finding = f
-			out = append(out, full)
-		}
-	}
-	return out
 }

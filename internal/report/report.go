@@ -38,6 +38,8 @@ type Report struct {
 	Hidden     []Hidden
 	Rules      []Rule // those that findings name, once each, by ID
 	Numbers    Numbers
+	Silencers  []Silencer // suppressions of the configuration, in the order of the file
+	Off        []string   // rules that are switched off, sorted
 }
 
 // A Rule is what a reader is told of a rule.
@@ -97,7 +99,7 @@ type Finding struct {
 
 // A Suppression says who silenced a finding, and why.
 type Suppression struct {
-	By      string `json:"by"` // "config" or "annotation", with its place
+	By      string `json:"by"` // a place such as ".prdiff.yaml:12", or the annotation's name
 	Reason  string `json:"reason"`
 	Expires string `json:"expires,omitempty"` // YYYY-MM-DD
 }
@@ -107,6 +109,7 @@ type Hidden struct {
 	Filter  string `json:"filter"`
 	Fields  int    `json:"fields"`
 	Objects int    `json:"objects"`
+	Reason  string `json:"reason,omitempty"` // of a filter of the users' own
 }
 
 // NewChange gives c as it is shown, its diff made.

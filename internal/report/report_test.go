@@ -105,6 +105,12 @@ func sample(t testing.TB) *Report {
 		Incidents: []incident.Incident{{ID: "grafana-2022", Org: "Grafana Labs", Title: "A label in a selector", Date: "2022-08-31",
 			URL: "https://grafana.example/blog", Lesson: "a selector that copies every label breaks when one is added"}},
 		Hidden: []Hidden{{Filter: "chart-labels", Fields: 1, Objects: 1}, {Filter: "checksum-annotations", Fields: 1, Objects: 1}},
+		Silencers: []Silencer{
+			{By: ".prdiff.yaml:12", About: "service-recreated of Service logs/old", Reason: "planned", Expires: "2026-01-31", State: Expired, Findings: 2},
+			{By: ".prdiff.yaml:16", About: "dns-capacity", Reason: "CoreDNS scales by itself", State: Idle},
+			{By: ".prdiff.yaml:20", About: "image-tag-unpinned of Deployment logs/*", Reason: "a build's own tags", State: Unused},
+		},
+		Off: []string{"replicas-reduced"},
 	}
 	Group(r.Changes)
 	r.Numbers = Count([]*rule.Unit{ingester})

@@ -17,6 +17,7 @@ func Text(w io.Writer, r *Report, o Options) error {
 	t.notLooked()
 	t.findings()
 	if !o.Quiet {
+		t.silencers()
 		t.changes()
 		t.numbers()
 		t.foot()
@@ -155,6 +156,8 @@ func (t *text) finding(f Finding) {
 		t.paragraph("Seen before", who+": "+story(i, n == 0))
 		if i.URL != "" {
 			t.printf("    %s\n", inert(i.URL))
+		} else if i.File != "" {
+			t.printf("    %s\n", inert(i.File))
 		}
 	}
 	t.paragraph(similarTitle, similarText(similar(t.r, f), inert))
@@ -298,6 +301,14 @@ func (t *text) foot() {
 			how = ""
 		}
 		t.printf("Hidden as noise: %s%s\n", words, how)
+	}
+	for _, h := range t.r.Hidden {
+		if h.Reason != "" {
+			t.printf("  %s: %s\n", inert(h.Filter), inert(h.Reason))
+		}
+	}
+	if words := offWords(t.r, inert); words != "" {
+		t.printf("%s\n", capital(words))
 	}
 	t.printf("%s\n", statuses(t.r))
 	if t.o.Times {
