@@ -114,12 +114,17 @@ func (c gitConfig) overrides() ([]string, error) {
 	if len(c.promisors()) == 0 {
 		return out, nil
 	}
-	out = append(out, "credential.helper=")
+	return append(append(out, "credential.helper="), c.helpers()...), nil
+}
+
+// helpers gives the credential helpers that are not the repository's own: an empty
+// one before them clears the list, those of the repository included.
+func (c gitConfig) helpers() []string {
+	var out []string
 	for _, s := range c {
-		// An empty helper clears the list, those of the repository included.
 		if s.isTrusted() && strings.HasPrefix(s.key, "credential.") && strings.HasSuffix(s.key, ".helper") && !strings.Contains(s.key, "=") {
 			out = append(out, s.key+"="+s.value)
 		}
 	}
-	return out, nil
+	return out
 }

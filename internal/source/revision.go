@@ -270,7 +270,7 @@ func (r *repo) shortName(ctx context.Context, ref string) string {
 
 // Parents gives the parents of a commit as its object names them, first parent
 // first, also where the history of a shallow clone ends before them. It is an
-// ErrShallow when the first is named but not there; none is no error.
+// ErrShallow, beside the ids, when the first is named but not there; none is no error.
 func Parents(ctx context.Context, dir, rev string, o Options) ([]string, error) {
 	r, err := discover(ctx, dir, o)
 	if err != nil {
@@ -293,7 +293,7 @@ func Parents(ctx context.Context, dir, rev string, o Options) ([]string, error) 
 		if !errors.As(err, &failed) {
 			return nil, err
 		}
-		return nil, errorOf(ErrShallow, "%s names %s as its first parent, which this clone does not have: in GitHub Actions give actions/checkout `fetch-depth: 2`, elsewhere run `git fetch --depth=1 origin %s`", rev, parents[0], parents[0])
+		return parents, errorOf(ErrShallow, "%s names %s as its first parent, which this clone does not have: in GitHub Actions give actions/checkout `fetch-depth: 2`, elsewhere run `git fetch --depth=1 origin %s`", rev, parents[0], parents[0])
 	}
 	return parents, nil
 }
