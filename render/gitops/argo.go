@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -139,7 +140,9 @@ func text(v any) string {
 		return v
 	case nil:
 		return ""
-	case bool, int64, float64:
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool, int64:
 		return fmt.Sprint(v)
 	}
 	return ""

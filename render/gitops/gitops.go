@@ -9,6 +9,7 @@ package gitops
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -29,8 +30,7 @@ const (
 	ArgoCD = "argocd"
 )
 
-// A Definition is all that is needed to render what one object points at. It can
-// be written as JSON, for handing it to another process.
+// A Definition is all that is needed to render what one object points at.
 type Definition struct {
 	Renderer  string // Flux or ArgoCD
 	Kind      string
@@ -89,37 +89,44 @@ func (d Definition) unit() render.Unit {
 	return render.Unit{Renderer: d.Renderer, Path: d.Path, Variant: d.Name}
 }
 
-// A Renderer renders what objects declare. It implements render.Renderer; Find
-// proposes nothing, because units come from a Walk.
-type Renderer struct {
-	name        string
-	definitions map[render.Unit]Definition
-	options     Options
-}
-
 // Options tunes rendering. The zero value is the default.
 type Options struct {
 	KubeVersion string   // for charts; see helm.Release
 	APIVersions []string // for charts
 }
 
-// NewRenderer makes the renderer of that name for the units of a side.
-func NewRenderer(name string, definitions map[render.Unit]Definition, o Options) *Renderer {
-	return &Renderer{name, definitions, o}
-}
+// CarrierName is the name of the Carrier.
+const CarrierName = "gitops"
 
-// Name gives Flux or ArgoCD.
-func (r *Renderer) Name() string { return r.name }
+// A Carrier renders units that bring their definition along, see Definition.Carry.
+// It implements render.Renderer; Find proposes nothing, because units come from Walk.
+type Carrier struct{ Options Options }
+
+// Name gives CarrierName.
+func (*Carrier) Name() string { return CarrierName }
 
 // Find proposes nothing.
-func (r *Renderer) Find(*source.Tree) (render.Found, error) { return render.Found{}, nil }
+func (*Carrier) Find(*source.Tree) (render.Found, error) { return render.Found{}, nil }
+
+// Carry gives a unit for a Carrier that renders to what the definition of u does.
+func (d Definition) Carry(u render.Unit) (render.Unit, error) {
+	data, err := json.Marshal(d)
+	return render.Unit{Renderer: CarrierName, Path: u.Name(), Variant: string(data)}, err
+}
+
+func carried(u render.Unit) (d Definition, err error) {
+	if err := json.Unmarshal([]byte(u.Variant), &d); err != nil {
+		return d, fmt.Errorf("%s: its definition: %w", u.Path, err)
+	}
+	return d, nil
+}
 
 // Inputs gives the files that a unit reads. What its object says, and what that
-// took from other objects, is no file: see Same.
-func (r *Renderer) Inputs(t *source.Tree, u render.Unit) (render.Inputs, error) {
-	d, ok := r.definitions[u]
-	if !ok {
-		return render.Inputs{}, fmt.Errorf("%s: nothing declares it", u.Name())
+// took from other objects, is in no file: the definition has it.
+func (c *Carrier) Inputs(t *source.Tree, u render.Unit) (render.Inputs, error) {
+	d, err := carried(u)
+	if err != nil {
+		return render.Inputs{}, err
 	}
 	return d.inputs(t), nil
 }
@@ -158,19 +165,19 @@ func (d Definition) inputs(t *source.Tree) render.Inputs {
 	return out
 }
 
-// Render renders all sources of a unit to one part.
-func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*render.Output, error) {
-	d, ok := r.definitions[u]
-	if !ok {
-		return nil, fmt.Errorf("%s: nothing declares it", u.Name())
+// Render renders all sources of a unit to one part, called like the unit.
+func (c *Carrier) Render(ctx context.Context, t *source.Tree, u render.Unit) (*render.Output, error) {
+	d, err := carried(u)
+	if err != nil {
+		return nil, err
 	}
-	unit := u.Name()
+	unit := u.Path
 	out := &render.Output{Notes: slices.Clone(d.Notes)}
 	part := render.Part{Name: unit}
 	var partial []string
 	missing := map[string]bool{}
 	for _, s := range d.Sources {
-		got, err := r.source(ctx, t, unit, d, s, missing)
+		got, err := c.source(ctx, t, unit, d, s, missing)
 		if err != nil {
 			return nil, err
 		}
@@ -195,12 +202,12 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 	return out, nil
 }
 
-func (r *Renderer) source(ctx context.Context, t *source.Tree, unit string, d Definition, s Source, missing map[string]bool) (*render.Output, error) {
+func (c *Carrier) source(ctx context.Context, t *source.Tree, unit string, d Definition, s Source, missing map[string]bool) (*render.Output, error) {
 	switch s.Engine {
 	case byKustomize:
 		return kustomize.Build(ctx, t, unit, s.Path, s.Edit, kustomize.Options{Unrestricted: d.Renderer == Flux}, d.change(missing))
 	case byHelm:
-		rel := r.release(s.Release)
+		rel := c.release(s.Release)
 		if len(s.Post) == 0 {
 			return helm.RenderRelease(t, unit, s.Path, rel)
 		}
@@ -222,11 +229,11 @@ func (r *Renderer) source(ctx context.Context, t *source.Tree, unit string, d De
 	return remote(t, unit, d, s)
 }
 
-func (r *Renderer) release(rel helm.Release) helm.Release {
+func (c *Carrier) release(rel helm.Release) helm.Release {
 	if rel.KubeVersion == "" {
-		rel.KubeVersion = r.options.KubeVersion
+		rel.KubeVersion = c.Options.KubeVersion
 	}
-	rel.APIVersions = slices.Concat(rel.APIVersions, r.options.APIVersions)
+	rel.APIVersions = slices.Concat(rel.APIVersions, c.Options.APIVersions)
 	return rel
 }
 

@@ -250,20 +250,26 @@ func newSide(tree *source.Tree) gitops.Side {
 		&tanka.Renderer{Engine: engine}, &jsonnet.Renderer{Engine: engine, Discover: true},
 		helm.New(helm.Options{}), kustomize.New(kustomize.Options{}), plain.New(plain.Options{}),
 	}
-	of := func(u render.Unit, d *gitops.Definition) render.Renderer {
+	of := func(u render.Unit, d *gitops.Definition) (render.Renderer, render.Unit) {
 		if d != nil {
-			return gitops.NewRenderer(d.Renderer, map[render.Unit]gitops.Definition{u: *d}, gitops.Options{})
+			carried, err := d.Carry(u)
+			if err != nil {
+				panic(err)
+			}
+			return &gitops.Carrier{}, carried
 		}
-		return renderers[slices.IndexFunc(renderers, func(r render.Renderer) bool { return r.Name() == u.Renderer })]
+		return renderers[slices.IndexFunc(renderers, func(r render.Renderer) bool { return r.Name() == u.Renderer })], u
 	}
 	return gitops.Side{
 		Tree: tree,
 		Find: func(claimed ...string) find.Result { return find.Units(tree, renderers, claimed...) },
 		Inputs: func(u render.Unit, d *gitops.Definition) (render.Inputs, error) {
-			return of(u, d).Inputs(tree, u)
+			r, u := of(u, d)
+			return r.Inputs(tree, u)
 		},
 		Render: func(ctx context.Context, u render.Unit, d *gitops.Definition) (*render.Output, error) {
-			return of(u, d).Render(ctx, tree, u)
+			r, u := of(u, d)
+			return r.Render(ctx, tree, u)
 		},
 	}
 }
