@@ -106,11 +106,12 @@ type evidence struct {
 	field                 fieldMatch
 	software              string // the first shared, "" for none
 	topic                 bool
+	related               bool // the entry's own change was not in a manifest
 	text                  textScore
 }
 
 func (t traits) against(e Incident) evidence {
-	var ev evidence
+	ev := evidence{related: e.Related != ""}
 	for _, k := range e.Kinds {
 		k = plainKind(k)
 		ev.kind = ev.kind || t.kinds[k]
@@ -144,7 +145,11 @@ func (ev evidence) alike() bool { return ev.text.words >= 3 && ev.text.covered >
 // enough says whether an entry may be shown: a shared word, kind or name is not.
 func (ev evidence) enough() bool {
 	switch {
-	case ev.cited, ev.named, ev.waiting, ev.topic, ev.field == telling:
+	case ev.cited, ev.named, ev.waiting, ev.topic:
+		return true
+	case ev.related && ev.software == "":
+		return false // the field took part, but was not what changed
+	case ev.field == telling:
 		return true
 	case ev.field == twoWay && ev.alike():
 		return true
