@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/prdiff/prdiff/internal/report"
 	"github.com/prdiff/prdiff/internal/source"
 )
 
@@ -22,7 +24,9 @@ func diffCommand(e env) *cobra.Command {
 	var sides sideFlags
 	var work workFlags
 	var shown reportFlags
+	var published publishFlags
 	var shard string
+	var limit time.Duration
 	cmd := &cobra.Command{
 		Use:   "diff [--base REV] [--head REV] [PATH ...] | diff BEFORE AFTER",
 		Short: "Compare two states and say what is dangerous",
@@ -30,8 +34,10 @@ func diffCommand(e env) *cobra.Command {
 would change in the cluster and which of it is dangerous.
 
 With two arguments that exist, and no --base or --head, these are compared.
-Otherwise arguments name the units to look at, by their paths. In a pull
-request's run in GitHub Actions the sides are the merge commit and its first parent.
+Otherwise arguments name the units to look at, by their paths. In GitHub Actions
+the event says what is compared: of a pull request the merge commit and its first
+parent, of a push what the branch was before it, of a merge queue the group and
+what it is merged into.
 
 Exit codes: 0 nothing at or above --fail-on, 1 something is, 2 not everything
 could be looked at, or prdiff was called wrongly.`,
@@ -41,36 +47,40 @@ could be looked at, or prdiff was called wrongly.`,
   prdiff diff --format markdown=comment.md --format json=report.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			part, err := parseShard(shard)
-			if err := errors.Join(err, shown.check(), work.check()); err != nil {
+			if err := errors.Join(err, shown.check(), work.check(), published.check()); err != nil {
 				return err
 			}
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
-			c, err := open(ctx, e, sides, work, args)
+			rep, err := func() (*report.Report, error) {
+				c, err := open(ctx, e, sides, work, args)
+				if err != nil {
+					return nil, err
+				}
+				defer c.src.Close()
+				c.shard, c.limit = part, limit
+				if c.shop, err = work.workshop(e); err != nil {
+					return nil, err
+				}
+				defer c.shop.close()
+				tell, finish := e.progress(shown.quiet)
+				defer finish()
+				c.tell = tell
+				c.online = e.online(work, shown.verbose)
+				return compare(ctx, c)
+			}()
 			if err != nil {
-				return err
+				return published.publishFailure(ctx, e, err)
 			}
-			defer c.src.Close()
-			c.shard = part
-			if c.shop, err = work.workshop(e); err != nil {
-				return err
-			}
-			defer c.shop.close()
-			tell, finish := e.progress(shown.quiet)
-			c.tell = tell
-			c.online = e.online(work, shown.verbose)
-			rep, err := compare(ctx, c)
-			finish()
-			if err != nil {
-				return err
-			}
-			return shown.publish(ctx, e, rep)
+			return published.publish(ctx, e, &shown, rep)
 		},
 	}
 	fs := cmd.Flags()
 	sides.register(fs)
 	work.register(fs)
 	shown.register(fs)
+	published.register(fs)
+	fs.DurationVar(&limit, "time-limit", 0, "report what is known after this long, and name what was not looked at; 0 for no limit")
 	fs.StringVar(&shard, "shard", "", "do only part `I/N` of the units, as prdiff units --shards divides them")
 	return cmd
 }
@@ -97,10 +107,13 @@ func open(ctx context.Context, e env, sides sideFlags, work workFlags, args []st
 			return c, usage("%s: no such file or folder (to look at single units, say what to compare with: --base REV)", missing)
 		}
 	}
-	if sides.base == "" && sides.head == "" && pullRequest(e) {
-		if parents, err := source.Parents(ctx, e.dir, "HEAD", o); err == nil && len(parents) > 1 {
-			sides.base, sides.head = parents[0], "HEAD"
+	if sides.base == "" && sides.head == "" && e.inActions() && e.getenv("GITHUB_EVENT_NAME") != "" {
+		event, err := e.sidesOfEvent(ctx, o)
+		if err != nil {
+			return c, err
 		}
+		sides.base, sides.head = event.base, event.head
+		c.revs, c.sideNote = event.names, event.note
 	}
 	if c.src, err = source.Git(ctx, e.dir, sides.base, sides.head, o); err != nil {
 		return c, err
@@ -117,10 +130,4 @@ func open(ctx context.Context, e env, sides sideFlags, work workFlags, args []st
 		c.paths = append(c.paths, name)
 	}
 	return c, nil
-}
-
-// pullRequest says whether this is the run of a pull request in GitHub Actions,
-// which checks out the merge of the pull request into its base.
-func pullRequest(e env) bool {
-	return e.getenv("GITHUB_ACTIONS") == "true" && e.getenv("GITHUB_EVENT_NAME") == "pull_request"
 }

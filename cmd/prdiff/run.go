@@ -94,6 +94,7 @@ type comparison struct {
 	shard   shard    // which of them this run is for
 	jobs    int
 	timeout time.Duration // for one side of one unit
+	limit   time.Duration // for all of them, after which the others are not looked at; 0 for none
 	shop    *workshop
 	now     func() time.Time
 	tell    func(done, total int) // progress
@@ -103,6 +104,7 @@ type comparison struct {
 
 	definitions schemas  // of both trees, set by compare
 	configNotes []string // what to know of the configuration, set by sides
+	sideNote    string   // what to know of what is compared
 }
 
 // compare is the pipeline: find the units of both sides, render those whose
@@ -117,7 +119,7 @@ func compare(ctx context.Context, c comparison) (*report.Report, error) {
 		return nil, err
 	}
 	c.definitions = newSchemas(head.tree, base.tree)
-	results := c.renderAll(ctx, base, head, c.shard.take(units))
+	results := c.renderInTime(ctx, base, head, c.shard.take(units))
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -217,6 +219,9 @@ func (c *comparison) find(ctx context.Context, base, head side) ([]pairing, *rep
 	for _, note := range c.configNotes {
 		rep.Units = append(rep.Units, report.Unit{Name: config.File, Status: report.Skipped, Error: note})
 	}
+	if c.sideNote != "" {
+		rep.Units = append(rep.Units, report.Unit{Name: "what is compared", Status: report.Skipped, Error: c.sideNote})
+	}
 	if !c.shard.first() {
 		rep.Units = nil // said by the first part
 	}
@@ -278,6 +283,17 @@ func (c *comparison) renderAll(ctx context.Context, base, head side, units []pai
 		c.tell(int(done.Add(1)), len(units))
 	})
 	return results
+}
+
+// renderInTime is renderAll within the time of the whole run. What was not
+// looked at by then is a failure of those units, so that the report is not lost.
+func (c *comparison) renderInTime(ctx context.Context, base, head side, units []pairing) []result {
+	if c.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.limit, fmt.Errorf("not looked at within %s (--time-limit): this report is partial", c.limit))
+		defer cancel()
+	}
+	return c.renderAll(ctx, base, head, units)
 }
 
 // renderUnit renders both sides of one unit and compares them.
