@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/prdiff/prdiff/internal/report"
+	"github.com/prdiff/prdiff/internal/rule"
 )
 
 type diffInput struct {
@@ -178,8 +179,17 @@ func (t Tools) diff(ctx context.Context, in diffInput, one chan struct{}) (diffO
 // then the findings, the worst whole and the last ones in brief, then as many
 // changes as there is room for. Whatever is left out is counted.
 func tell(rep *report.Report, most int) (diffOutput, error) {
+	left := &leftovers{}
+	visible := rep.Visible()
+	part := *rep // the rest of it may be large, and is not written to be thrown away
+	part.Findings = rep.Findings[:min(len(rep.Findings), mostFindings)]
+	left.findings = len(rep.Findings) - len(part.Findings)
+	part.Changes = nil
+	for _, c := range visible[:min(len(visible), most)] {
+		part.Changes = append(part.Changes, left.shorten(c))
+	}
 	var b bytes.Buffer
-	if err := report.JSON(&b, rep, report.Options{}); err != nil {
+	if err := report.JSON(&b, &part, report.Options{}); err != nil {
 		return diffOutput{}, err
 	}
 	var whole struct {
@@ -188,15 +198,13 @@ func tell(rep *report.Report, most int) (diffOutput, error) {
 		Findings  []finding `json:"findings"`
 		Incidents []cited   `json:"incidents"`
 		Hidden    []hidden  `json:"hidden"`
-		Summary   summary   `json:"summary"`
 	}
 	dec := json.NewDecoder(&b)
 	dec.UseNumber() // numbers stay as they were written
 	if err := dec.Decode(&whole); err != nil {
 		return diffOutput{}, err
 	}
-	out := diffOutput{Complete: true, Summary: whole.Summary, Findings: []finding{}, Changes: []change{}, Incidents: whole.Incidents, Hidden: whole.Hidden}
-	left := &leftovers{}
+	out := diffOutput{Complete: true, Summary: summarize(rep, visible), Findings: []finding{}, Changes: []change{}, Incidents: whole.Incidents, Hidden: whole.Hidden}
 	for _, u := range whole.Units {
 		if u.Status == "failed" || u.Status == "skipped" {
 			out.Complete = out.Complete && u.Status == "skipped"
@@ -221,10 +229,6 @@ func tell(rep *report.Report, most int) (diffOutput, error) {
 	}
 	forFindings := maxAnswer / 2
 	for _, f := range whole.Findings {
-		if len(out.Findings) == mostFindings {
-			left.findings++
-			continue
-		}
 		f.Before, f.After = left.value(f.Before), left.value(f.After)
 		if len(f.Units) > 20 {
 			f.Units = append(f.Units[:20:20], fmt.Sprintf("and %d more", len(f.Units)-20))
@@ -242,22 +246,36 @@ func tell(rep *report.Report, most int) (diffOutput, error) {
 		out.Findings = append(out.Findings, f)
 	}
 	room := maxAnswer - size(out)
-	for i, c := range whole.Changes {
-		if i >= most {
-			left.changes = len(whole.Changes) - i
-			break
+	for _, c := range whole.Changes {
+		for i := range c.Fields {
+			f := &c.Fields[i]
+			f.Before, f.After = left.value(f.Before), left.value(f.After)
 		}
-		left.shorten(&c)
 		n := size(c)
 		if n > room {
-			left.changes = len(whole.Changes) - i
 			break
 		}
 		room -= n
 		out.Changes = append(out.Changes, c)
 	}
+	left.changes = len(visible) - len(out.Changes)
 	out.LeftOut = left.words()
 	return out, nil
+}
+
+// summarize counts all that there is.
+func summarize(rep *report.Report, visible []report.Change) summary {
+	s := summary{Units: map[string]int{}, Objects: map[string]int{}, Findings: map[string]int{}}
+	for _, status := range []report.Status{report.Rendered, report.Unchanged, report.Skipped, report.Failed} {
+		s.Units[string(status)] = rep.Count(status)
+	}
+	for _, c := range visible {
+		s.Objects[string(c.Action)]++
+	}
+	for _, severity := range []rule.Severity{rule.Note, rule.Warning, rule.Error} {
+		s.Findings[severity.String()] = rep.CountFindings(severity)
+	}
+	return s
 }
 
 func size(v any) int {

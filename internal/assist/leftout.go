@@ -1,6 +1,10 @@
 package assist
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/prdiff/prdiff/internal/report"
+)
 
 // How much of a report's parts is told.
 const (
@@ -27,20 +31,17 @@ func (l *leftovers) value(v any) any {
 	return v
 }
 
-// shorten shortens a change.
-func (l *leftovers) shorten(c *change) {
+// shorten gives a change as far as it is told.
+func (l *leftovers) shorten(c report.Change) report.Change {
 	if len(c.Fields) > mostFields {
 		l.fields += len(c.Fields) - mostFields
 		c.Fields = c.Fields[:mostFields]
-	}
-	for i := range c.Fields {
-		f := &c.Fields[i]
-		f.Before, f.After = l.value(f.Before), l.value(f.After)
 	}
 	if len(c.Diff) > maxDiff {
 		l.diffs++
 		c.Diff = clip(c.Diff, maxDiff)
 	}
+	return c
 }
 
 // words tells what was left out, the gravest first.
