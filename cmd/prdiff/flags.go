@@ -25,7 +25,13 @@ var formats = []struct {
 	{"text", report.Text},
 	{"markdown", report.Markdown},
 	{"json", report.JSON},
+	{"sarif", report.SARIF},
+	{"github", report.GitHub},
 }
+
+// forPrograms says whether a format is read by a program, which wants its bytes as
+// they are: no pager, and nothing changed for a log.
+func forPrograms(format string) bool { return format != "text" && format != "markdown" }
 
 func formatNames() string {
 	var names []string

@@ -37,7 +37,7 @@ func (f *reportFlags) publish(ctx context.Context, e env, r *report.Report) erro
 		}
 		options.Color = f.colors(e)
 		write := func(w io.Writer) error { return o.write(w, r, options) }
-		if o.name == "json" {
+		if forPrograms(o.name) {
 			err = write(e.stdout)
 		} else {
 			err = e.page(ctx, write)

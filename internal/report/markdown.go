@@ -30,16 +30,20 @@ func Markdown(w io.Writer, r *Report, o Options) error {
 
 // Marker is the first line of a comment: by it, it is found again.
 func Marker(key string) string {
+	return "<!-- prdiff:comment v1 key=" + keyText(key) + " -->"
+}
+
+// keyText gives a key without what could end a comment or mean something in a path.
+func keyText(key string) string {
 	if key == "" {
 		key = "default"
 	}
-	key = strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/", r) {
 			return r
 		}
 		return '_'
 	}, key)
-	return "<!-- prdiff:comment v1 key=" + key + " -->"
 }
 
 // comment lays the report out. What must be there is measured first; the rest

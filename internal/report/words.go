@@ -316,14 +316,16 @@ type reason struct {
 // reasons groups the units of one status by their error.
 func reasons(r *Report, s Status) []reason {
 	var out []reason
+	at := map[string]int{}
 	for _, u := range r.Units {
 		if u.Status != s {
 			continue
 		}
-		i := slices.IndexFunc(out, func(x reason) bool { return x.text == u.Error })
-		if i < 0 {
+		i, ok := at[u.Error]
+		if !ok {
+			i = len(out)
+			at[u.Error] = i
 			out = append(out, reason{text: u.Error})
-			i = len(out) - 1
 		}
 		out[i].units = append(out[i].units, u)
 	}
