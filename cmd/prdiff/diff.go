@@ -72,6 +72,7 @@ could be looked at, or prdiff was called wrongly.`,
 			if err != nil {
 				return published.publishFailure(ctx, e, err)
 			}
+			rep.Part = shard
 			return published.publish(ctx, e, &shown, rep)
 		},
 	}

@@ -77,6 +77,8 @@ type publication struct {
 	client *github.Client // nil when there is no token
 	marker github.Marker
 	number int // of the pull request to comment on, 0 for none
+	// preface is Markdown that stands before the report, "" for nothing.
+	preface string
 
 	commentURL string
 	failed     bool // a place could not be reached, and that may have been for nothing but bad luck
@@ -182,12 +184,12 @@ func (e env) log() io.Writer {
 // markdown gives the report in at most budget bytes, without the marker that the
 // client writes itself.
 func (p *publication) markdown(budget int, elsewhere string) (string, error) {
-	o := report.Options{ShowHidden: p.shown.showHidden, Times: p.shown.verbose, Key: p.key, Budget: budget, Elsewhere: elsewhere}
+	o := report.Options{ShowHidden: p.shown.showHidden, Times: p.shown.verbose, Key: p.key, Budget: budget - len(p.preface), Elsewhere: elsewhere}
 	var b bytes.Buffer
 	if err := report.Markdown(&b, p.report, o); err != nil {
 		return "", err
 	}
-	return strings.TrimPrefix(b.String(), report.Marker(p.key)+"\n"), nil
+	return p.preface + strings.TrimPrefix(b.String(), report.Marker(p.key)+"\n"), nil
 }
 
 // writeSummary adds the report to the job's summary, and says whether it is there.

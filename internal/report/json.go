@@ -21,6 +21,7 @@ type (
 	jsonReport struct {
 		Schema    int            `json:"schema"`
 		Tool      jsonTool       `json:"tool"`
+		Part      string         `json:"part,omitempty"` // I/N
 		Base      jsonSide       `json:"base"`
 		Head      jsonSide       `json:"head"`
 		Units     []jsonUnit     `json:"units"`
@@ -131,7 +132,7 @@ type (
 // Milliseconds are written only when o.Times is set.
 func JSON(w io.Writer, r *Report, o Options) error {
 	out := jsonReport{
-		Schema: Schema, Tool: jsonTool{r.Version},
+		Schema: Schema, Tool: jsonTool{r.Version}, Part: r.Part,
 		Base: jsonSide(r.Base), Head: jsonSide(r.Head),
 		Units: []jsonUnit{}, Changes: []jsonChange{}, Findings: []jsonFinding{}, Incidents: []jsonIncident{}, Hidden: []Hidden{},
 		Silencers: append([]Silencer{}, r.Silencers...), Off: append([]string{}, r.Off...),
@@ -274,7 +275,7 @@ func ParseJSON(data []byte) (*Report, error) {
 	if in.Schema != Schema {
 		return nil, fmt.Errorf("not a prdiff report of schema %d: schema is %d", Schema, in.Schema)
 	}
-	r := &Report{Version: in.Tool.Version, Base: Side(in.Base), Head: Side(in.Head), Hidden: in.Hidden, Cases: in.Cases, Silencers: in.Silencers, Off: in.Off}
+	r := &Report{Version: in.Tool.Version, Part: in.Part, Base: Side(in.Base), Head: Side(in.Head), Hidden: in.Hidden, Cases: in.Cases, Silencers: in.Silencers, Off: in.Off}
 	for i, u := range in.Units {
 		switch u.Status {
 		case Rendered, Unchanged, Skipped, Failed:

@@ -29,6 +29,7 @@ type Options struct {
 // are shown.
 type Report struct {
 	Version    string // prdiff's own
+	Part       string // "I/N" of a run whose units were divided; "" for a whole one
 	Base, Head Side
 	Units      []Unit
 	Changes    []Change
