@@ -230,7 +230,7 @@ func (c *child) converse(s *Side, u render.Unit) (out *render.Output, failed, er
 			if err != nil {
 				return nil, nil, err
 			}
-			text := object.MaskText(f[1])
+			text := f[1]
 			if f[0] == failedSkip || f[0] == failedMistake {
 				return nil, &render.SkipError{Reason: text, Mistake: f[0] == failedMistake}, nil
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/render"
@@ -20,7 +21,8 @@ const (
 	maxTexts  = 100_000   // problems, notes and parts
 )
 
-// writeOutput sends what a unit rendered to.
+// writeOutput sends what a unit rendered to. Texts are masked here, within the
+// unit's time, as objects were when they were made.
 func writeOutput(w io.Writer, out *render.Output) error {
 	var b []byte
 	for _, p := range out.Parts {
@@ -40,19 +42,31 @@ func writeOutput(w io.Writer, out *render.Output) error {
 		}
 	}
 	for _, p := range out.Problems {
-		if err := writeFrame(w, frameProblem, appendFields(nil, p.Path, strconv.Itoa(p.Line), p.Err.Error())); err != nil {
+		if err := writeFrame(w, frameProblem, appendFields(nil, p.Path, strconv.Itoa(p.Line), maskText(p.Err.Error()))); err != nil {
 			return err
 		}
 	}
 	for _, n := range out.Notes {
-		if err := writeFrame(w, frameNote, []byte(n)); err != nil {
+		if err := writeFrame(w, frameNote, []byte(maskText(n))); err != nil {
 			return err
 		}
 	}
 	if out.Partial != "" {
-		return writeFrame(w, framePartial, []byte(out.Partial))
+		return writeFrame(w, framePartial, []byte(maskText(out.Partial)))
 	}
 	return nil
+}
+
+// maxErrorText bounds what one problem says, in bytes: jsonnet's error takes texts
+// of any length.
+const maxErrorText = 16 << 10
+
+// maskText masks a text for people, and shortens one that nobody would read.
+func maskText(text string) string {
+	if len(text) > maxErrorText {
+		text = strings.ToValidUTF8(text[:maxErrorText], "") + "..."
+	}
+	return object.MaskText(text)
 }
 
 // A reading is an output that is being read, of a process that is not trusted.
@@ -87,11 +101,11 @@ func (r *reading) add(kind byte, payload []byte) error {
 		if err != nil {
 			return errFrame
 		}
-		r.out.Problems = append(r.out.Problems, render.Problem{Path: f[0], Line: line, Err: errors.New(object.MaskText(f[2]))})
+		r.out.Problems = append(r.out.Problems, render.Problem{Path: f[0], Line: line, Err: errors.New(f[2])})
 	case frameNote:
-		r.out.Notes = append(r.out.Notes, object.MaskText(string(payload)))
+		r.out.Notes = append(r.out.Notes, string(payload))
 	case framePartial:
-		r.out.Partial = object.MaskText(string(payload))
+		r.out.Partial = string(payload)
 	default:
 		return errFrame
 	}

@@ -28,8 +28,8 @@ import (
 type Build func(t *source.Tree, settings []byte) (func(name string) render.Renderer, error)
 
 // maxStack is the size in bytes that the stack of one goroutine may have. The
-// deepest nesting that the jsonnet parser is let at takes half of it.
-const maxStack = 512 << 20
+// deepest that text/template lets a template call itself takes half of it.
+const maxStack = 256 << 20
 
 // Serve is the whole life of a child: it shuts itself in, and renders what it is
 // asked for until there is nothing more to come. It gives the exit code.
@@ -260,17 +260,10 @@ func (s *server) render(payload []byte) error {
 				kind = failedMistake
 			}
 		}
-		if len(text) > maxErrorText {
-			text = text[:maxErrorText] + "..."
-		}
-		return s.send(frameFailed, appendFields(nil, kind, text))
+		return s.send(frameFailed, appendFields(nil, kind, maskText(text)))
 	}
 	return s.send(frameDone, binary.AppendVarint(nil, memoryInUse()))
 }
-
-// maxErrorText bounds what an error says, in bytes: jsonnet's `error` takes texts
-// of any length.
-const maxErrorText = 64 << 10
 
 // render renders one unit. A renderer that panics has failed at this unit only.
 func (s *served) render(u render.Unit) (out *render.Output, err error) {

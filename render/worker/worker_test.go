@@ -221,7 +221,7 @@ func TestFailures(t *testing.T) {
 		{"an exit", "exit", Options{}, "the renderer crashed: exit status 3"},
 		{"waiting for ever", "hang", Options{Timeout: 300 * time.Millisecond}, "stopped after 0.3 s (--timeout)"},
 		{"working for ever", "spin", Options{Timeout: 300 * time.Millisecond}, "stopped after 0.3 s (--timeout)"},
-		{"recursion without an end", "abyss", Options{Memory: 3 << 30}, "recursed until its stack was larger than 512 MiB"},
+		{"recursion without an end", "abyss", Options{Memory: 3 << 30}, "recursed until its stack was larger than 256 MiB"},
 		{"memory bit by bit", "gobble", Options{Memory: 256 << 20}, "needed more than 256 MiB"},
 		{"memory at once", "gulp", Options{Memory: 1 << 30}, "needed more than 1 GiB"},
 		{"bytes that are no frame", "garbage", Options{}, "its process was ended: a frame was cut off or too long"},
