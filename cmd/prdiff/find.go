@@ -1,24 +1,27 @@
 package main
 
 import (
-	"slices"
+	"context"
 
 	"github.com/prdiff/prdiff/internal/config"
-	"github.com/prdiff/prdiff/internal/report"
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
+	"github.com/prdiff/prdiff/render/gitops"
+	"github.com/prdiff/prdiff/render/helm"
 	"github.com/prdiff/prdiff/render/jsonnet"
+	"github.com/prdiff/prdiff/render/kustomize"
 	"github.com/prdiff/prdiff/render/plain"
 	"github.com/prdiff/prdiff/render/tanka"
 )
 
 // rendererNames are the words for renderers in the configuration, in the order
 // in which they look for units. Plain comes last: it takes what the others leave.
-var rendererNames = []string{"tanka", "jsonnet", "plain"}
+// Those of Argo CD and Flux render what objects declare.
+var rendererNames = []string{"tanka", "helm", "kustomize", "jsonnet", "argocd", "flux", "plain"}
 
 // renderers gives the renderers of one side as its configuration sets them up.
 func renderers(t *source.Tree, c *config.Config, uses func(string) bool, tk *tkFlags) ([]render.Renderer, error) {
-	engine := &jsonnet.Engine{}
+	engine := &jsonnet.Engine{Natives: natives}
 	entries, err := entries(t, c)
 	if err != nil {
 		return nil, err
@@ -26,10 +29,13 @@ func renderers(t *source.Tree, c *config.Config, uses func(string) bool, tk *tkF
 	var out []render.Renderer
 	for _, r := range []render.Renderer{
 		&tanka.Renderer{Engine: engine, Options: func(unit string) tanka.Options { return tk.options(c, unit) }},
-		&jsonnet.Renderer{Engine: engine, Entries: entries},
+		helm.New(helmOptions(c)),
+		kustomize.New(kustomize.Options{Unrestricted: c != nil && c.FreeOverlays}),
+		&jsonnet.Renderer{Engine: engine, Entries: entries, Discover: true, Vars: func(unit string) jsonnet.Vars { return vars(c.Vars(unit)) }},
+		&gitops.Carrier{Options: gitops.Options{KubeVersion: helmOptions(c).KubeVersion, APIVersions: helmOptions(c).APIVersions}},
 		plain.New(plain.Options{}),
 	} {
-		if uses(r.Name()) {
+		if r.Name() == gitops.CarrierName || uses(r.Name()) {
 			out = append(out, r)
 		}
 	}
@@ -78,30 +84,31 @@ func vars(v config.Vars) jsonnet.Vars {
 	return jsonnet.Vars{ExtStr: v.ExtStr, ExtCode: v.ExtCode, TLAStr: v.TLAStr, TLACode: v.TLACode}
 }
 
-// foundUnits is what the finders give: units, what looked like one, and finders that failed.
-type foundUnits struct {
-	units   []render.Unit
-	skipped []render.Skipped
-	failed  []report.Unit
+// helmOptions gives what a configuration says of charts.
+func helmOptions(c *config.Config) helm.Options {
+	if c == nil {
+		return helm.Options{}
+	}
+	o := helm.Options{KubeVersion: c.HelmKubeVersion, APIVersions: c.HelmAPIVersions}
+	for _, r := range c.Releases {
+		o.Installations = append(o.Installations, helm.Installation{Chart: r.Chart, Release: helm.Release{
+			Name: r.Name, Namespace: r.Namespace, ValuesFiles: r.Values, Set: r.Set,
+			KubeVersion: r.KubeVersion, APIVersions: r.APIVersions, IncludeCRDs: true,
+		}})
+	}
+	return o
 }
 
-// findUnits asks every renderer for its units.
-func findUnits(t *source.Tree, rs []render.Renderer) foundUnits {
-	var out foundUnits
-	var claims []string
-	for _, r := range rs {
-		if p, ok := r.(*plain.Renderer); ok {
-			p.Leave(claims)
-		}
-		f, err := r.Find(t)
-		if err != nil {
-			out.failed = append(out.failed, report.Unit{Name: ".", Renderer: r.Name(), Status: report.Failed, Error: "looking for units: " + err.Error()})
-			continue
-		}
-		out.units = append(out.units, f.Units...)
-		out.skipped = append(out.skipped, f.Skipped...)
-		claims = append(claims, f.Claims...)
-	}
-	slices.SortFunc(out.units, compareUnits)
-	return out
+// natives render the charts and kustomizations that jsonnet asks for.
+var natives = jsonnet.Natives{
+	Helm: func(_ context.Context, call jsonnet.HelmCall) (string, error) {
+		text, _, err := helm.Text(call.Tree, call.Chart, helm.Release{
+			Name: call.Release, Namespace: call.Namespace, Values: call.Values, KubeVersion: call.KubeVersion,
+			APIVersions: call.APIVersions, IncludeCRDs: call.IncludeCRDs, SkipTests: call.SkipTests, NoHooks: call.NoHooks,
+		})
+		return text, err
+	},
+	Kustomize: func(_ context.Context, call jsonnet.KustomizeCall) (string, error) {
+		return kustomize.Text(call.Tree, call.Path)
+	},
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/prdiff/prdiff/internal/report"
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
+	"github.com/prdiff/prdiff/render/gitops"
 )
 
 // A pathSet is a sorted list of paths that can be asked about folders.
@@ -61,11 +63,7 @@ func sameInputs(base, head side, u render.Unit, changed pathSet) (same bool, sou
 // touched gives the changed files that a unit looks at on one side, in byte order;
 // known is false when that cannot be told without rendering it.
 func touched(s side, u render.Unit, changed pathSet) (files []string, known bool) {
-	r := s.renderer(u.Renderer)
-	if r == nil {
-		return nil, false
-	}
-	in, err := r.Inputs(s.tree, u)
+	in, err := s.inputs(u)
 	if err != nil || in.Unknown != "" {
 		return nil, false // rendering tells what is wrong
 	}
@@ -111,7 +109,18 @@ func sameSettings(base, head *config.Config, u render.Unit) bool {
 	b, h := base.Vars(u.Path), head.Vars(u.Path)
 	return maps.Equal(b.ExtStr, h.ExtStr) && maps.Equal(b.ExtCode, h.ExtCode) &&
 		maps.Equal(b.TLAStr, h.TLAStr) && maps.Equal(b.TLACode, h.TLACode) &&
-		slices.Equal(librariesOf(base, u), librariesOf(head, u))
+		slices.Equal(librariesOf(base, u), librariesOf(head, u)) && sameEngines(base, head, u)
+}
+
+// sameEngines says whether what is said of charts and overlays is the same.
+func sameEngines(base, head *config.Config, u render.Unit) bool {
+	switch u.Renderer {
+	case "helm", gitops.ArgoCD, gitops.Flux:
+		return reflect.DeepEqual(helmOptions(base), helmOptions(head))
+	case "kustomize":
+		return (base != nil && base.FreeOverlays) == (head != nil && head.FreeOverlays)
+	}
+	return true
 }
 
 func librariesOf(c *config.Config, u render.Unit) []string {

@@ -15,6 +15,11 @@ import (
 // custom resources by the definitions of the whole tree.
 func comparePieces(u render.Unit, before, after *render.Output, definitions schemas) result {
 	problems := slices.Concat(after.Problems, before.Problems)
+	partial := differing(after.Partial, before.Partial)
+	if before.Partial != "" != (after.Partial != "") && len(before.Parts) > 0 && len(after.Parts) > 0 {
+		// One side holds less than the other: what is not there is not gone.
+		return result{units: []report.Unit{{Name: u.Name(), Renderer: u.Renderer, Status: report.Skipped, Error: partial, Notes: notes(after.Notes, before.Notes)}}}
+	}
 	var r result
 	for i, p := range pairParts(u.Name(), before.Parts, after.Parts, problems) {
 		// What a broken file or environment holds is not known, so what it held on
@@ -40,6 +45,9 @@ func comparePieces(u render.Unit, before, after *render.Output, definitions sche
 		if i == 0 { // what is said of the unit is said once
 			shown.Notes = append(notes(after.Notes, before.Notes), shown.Notes...)
 		}
+		if partial != "" {
+			shown.Status, shown.Error = report.Skipped, partial
+		}
 		if text := problemText(p.name, before.Problems, after.Problems); text != "" {
 			shown.Status, shown.Error = report.Failed, text
 		}
@@ -63,6 +71,17 @@ func newSet(unit string, objects []*object.Object, broken map[string]bool) *obje
 		kept = append(kept, o)
 	}
 	return object.NewSet(kept)
+}
+
+// differing gives what is to be said of both sides: once when it is the same.
+func differing(after, before string) string {
+	switch {
+	case before == "" || before == after:
+		return after
+	case after == "":
+		return "before the change: " + before
+	}
+	return after + "\nbefore the change: " + before
 }
 
 // problemText joins the problems that concern a part: those of the side after

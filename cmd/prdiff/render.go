@@ -156,7 +156,7 @@ Values of Secrets are masked, as they are everywhere.`,
 
 // print renders units and prints them.
 func (s side) print(ctx context.Context, e env, args []string, work workFlags, tk *tkFlags) error {
-	units, rep, err := s.find(args)
+	units, rep, err := s.find(ctx, args, work)
 	if len(args) == 1 && (err != nil || len(units) == 1 && units[0].Renderer == "tanka") {
 		if text, showErr := s.show(ctx, args[0], tk); showErr == nil {
 			return e.page(ctx, func(w io.Writer) error {

@@ -114,7 +114,7 @@ func compare(ctx context.Context, c comparison) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	units, rep, err := c.find(ctx, base, head)
+	units, rep, err := c.find(ctx, &base, &head)
 	if err != nil {
 		return nil, err
 	}
@@ -169,37 +169,27 @@ func (c *comparison) sides(ctx context.Context) (base, head side, err error) {
 // A pairing is one unit as it is found on the sides.
 type pairing struct {
 	unit          render.Unit
-	before, after bool     // whether the side has it
-	same          bool     // its inputs are the same on both sides
-	sources       []string // those that are not
+	was           render.Unit // the same before the change, nearly always unit
+	before, after bool        // whether the side has it
+	same          bool        // its inputs are the same on both sides
+	sources       []string    // those that are not
 }
 
 // find gives the units of both sides that the run is for, in order, and a report
 // that holds what was left out.
-func (c *comparison) find(ctx context.Context, base, head side) ([]pairing, *report.Report, error) {
+func (c *comparison) find(ctx context.Context, base, head *side) ([]pairing, *report.Report, error) {
 	rep := &report.Report{}
-	seen := map[render.Unit]*pairing{}
+	if err := c.walk(ctx, base, head); err != nil {
+		return nil, nil, err
+	}
 	skipped := map[render.Skipped]bool{}
-	for _, s := range []struct {
-		side
-		mark func(*pairing)
-	}{{base, func(p *pairing) { p.before = true }}, {head, func(p *pairing) { p.after = true }}} {
-		found := findUnits(s.tree, s.renderers)
-		for _, u := range found.units {
-			if !c.looks(u) {
-				continue
-			}
-			if seen[u] == nil {
-				seen[u] = &pairing{unit: u}
-			}
-			s.mark(seen[u])
-		}
-		for _, sk := range found.skipped {
+	for _, s := range []*side{base, head} {
+		for _, sk := range s.found.Skipped {
 			if c.looks(render.Unit{Path: sk.Path}) {
 				skipped[sk] = true
 			}
 		}
-		for _, u := range found.failed {
+		for _, u := range failures(s.found) {
 			if !slices.ContainsFunc(rep.Units, func(have report.Unit) bool { return have.Renderer == u.Renderer && have.Error == u.Error }) {
 				rep.Units = append(rep.Units, u)
 			}
@@ -208,11 +198,7 @@ func (c *comparison) find(ctx context.Context, base, head side) ([]pairing, *rep
 	for sk := range skipped {
 		rep.Units = append(rep.Units, report.Unit{Name: sk.Path, Status: report.Skipped, Error: sk.Reason})
 	}
-	var units []pairing
-	for _, p := range seen {
-		units = append(units, *p)
-	}
-	slices.SortFunc(units, func(a, b pairing) int { return compareUnits(a.unit, b.unit) })
+	units := slices.DeleteFunc(pair(base.found, head.found), func(p pairing) bool { return !c.looks(p.unit) && !c.looks(p.was) })
 	if len(c.paths) > 0 && len(units) == 0 {
 		return nil, nil, noUnit(c.paths)
 	}
@@ -225,7 +211,7 @@ func (c *comparison) find(ctx context.Context, base, head side) ([]pairing, *rep
 	if !c.shard.first() {
 		rep.Units = nil // said by the first part
 	}
-	return units, rep, c.markSame(ctx, base, head, units)
+	return units, rep, c.markSame(ctx, *base, *head, units)
 }
 
 // markSame finds the units that need no rendering.
@@ -238,7 +224,7 @@ func (c *comparison) markSame(ctx context.Context, base, head side, units []pair
 	c.each(len(units), func(i int) {
 		switch p := &units[i]; {
 		case p.before && p.after:
-			p.same, p.sources = sameInputs(base, head, p.unit, set)
+			p.same, p.sources = samePair(base, head, *p, set)
 		case p.after:
 			p.sources, _ = touched(head, p.unit, set)
 		default:
@@ -308,12 +294,18 @@ func (c *comparison) renderUnit(ctx context.Context, base, head side, p pairing)
 	var errBefore, errAfter error
 	var group sync.WaitGroup
 	if p.before {
-		group.Go(func() { before, errBefore = c.renderSide(ctx, base, p.unit) })
+		group.Go(func() { before, errBefore = c.renderSide(ctx, base, p.was) })
 	}
 	if p.after {
 		group.Go(func() { after, errAfter = c.renderSide(ctx, head, p.unit) })
 	}
 	group.Wait()
+	var guess *render.SkipError
+	if p.unit.Renderer == "jsonnet" && errAfter == nil && errors.As(errBefore, &guess) {
+		// An entry point that nobody named, and that was none by itself: what it
+		// renders to now is new.
+		before, errBefore = &render.Output{}, nil
+	}
 	if reason := skipReason(p, errBefore, errAfter); reason != "" {
 		shown.Status, shown.Error = report.Skipped, reason
 		return result{units: []report.Unit{shown}}
@@ -324,6 +316,7 @@ func (c *comparison) renderUnit(ctx context.Context, base, head side, p pairing)
 		shown.Ms = c.now().Sub(start).Milliseconds()
 		return result{units: []report.Unit{shown}}
 	}
+	before = adopt(before, p.was.Name(), p.unit.Name())
 	r := comparePieces(p.unit, before, after, c.definitions)
 	for i := range r.units {
 		r.units[i].Ms = c.now().Sub(start).Milliseconds()
@@ -338,7 +331,9 @@ func skipReason(p pairing, before, after error) string {
 	var b, a *render.SkipError
 	skippedBefore, skippedAfter := errors.As(before, &b), errors.As(after, &a)
 	switch {
-	case skippedAfter && (skippedBefore || !p.before):
+	case skippedAfter && skippedBefore:
+		return differing(a.Reason, b.Reason)
+	case skippedAfter && !p.before && !a.Mistake:
 		return a.Reason
 	case skippedBefore && !p.after:
 		return b.Reason

@@ -10,6 +10,7 @@ import (
 	"github.com/prdiff/prdiff/internal/report"
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
+	"github.com/prdiff/prdiff/render/gitops"
 )
 
 // A side is one of the two states, with the renderers that its configuration asks for.
@@ -18,6 +19,12 @@ type side struct {
 	config    *config.Config
 	renderers []render.Renderer
 	bench     *bench // where it renders, nil for in this process
+
+	// Set by walk: the units, how those are rendered that objects declare, and what
+	// was rendered to find them.
+	found       *gitops.Walked
+	definitions map[render.Unit]gitops.Definition
+	rendered    map[render.Unit]gitops.Rendered
 }
 
 // openSide opens one state for the commands that look at just one.
@@ -62,7 +69,7 @@ func readConfig(t *source.Tree) (*config.Config, error) {
 }
 
 // find gives the units of one side at or below the paths that the user wrote.
-func (s side) find(args []string) ([]render.Unit, *report.Report, error) {
+func (s *side) find(ctx context.Context, args []string, work workFlags) ([]render.Unit, *report.Report, error) {
 	var paths []string
 	for _, a := range args {
 		name, err := s.tree.Name(a)
@@ -71,15 +78,18 @@ func (s side) find(args []string) ([]render.Unit, *report.Report, error) {
 		}
 		paths = append(paths, name)
 	}
-	found := findUnits(s.tree, s.renderers)
-	rep := &report.Report{Units: found.failed}
+	c := comparison{jobs: work.jobs, timeout: work.timeout}
+	if err := s.walk(ctx, c.jobs, s.config.Uses, nil, c.renderSide, nil); err != nil {
+		return nil, nil, err
+	}
+	rep := &report.Report{Units: failures(s.found)}
 	var units []render.Unit
-	for _, u := range found.units {
+	for _, u := range s.found.Units {
 		if s.config.Looks(u.Path) && named(paths, u) {
 			units = append(units, u)
 		}
 	}
-	for _, sk := range found.skipped {
+	for _, sk := range s.found.Skipped {
 		if s.config.Looks(sk.Path) && named(paths, render.Unit{Path: sk.Path}) {
 			rep.Units = append(rep.Units, report.Unit{Name: sk.Path, Status: report.Skipped, Error: sk.Reason})
 		}
@@ -114,14 +124,19 @@ func (s side) renderer(name string) render.Renderer {
 
 // render renders a unit.
 func (s side) render(ctx context.Context, u render.Unit) (*render.Output, error) {
-	r := s.renderer(u.Renderer)
-	if r == nil {
+	if done, ok := s.rendered[u]; ok {
+		return done.Output, done.Err
+	}
+	r, carried, err := s.carried(u)
+	switch {
+	case err != nil:
+		return nil, err
+	case r == nil:
 		return nil, fmt.Errorf("%s: the renderer %s is switched off", u.Path, u.Renderer)
+	case s.far(u):
+		return s.bench.render(ctx, s.tree, r, carried)
 	}
-	if s.far(u) {
-		return s.bench.render(ctx, s.tree, r, u)
-	}
-	return r.Render(ctx, s.tree, u)
+	return r.Render(ctx, s.tree, carried)
 }
 
 // far says whether a unit is rendered in another process. Plain manifests are

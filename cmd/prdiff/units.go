@@ -97,7 +97,7 @@ prdiff diff --shard, and prdiff report merges what they wrote.`,
 			if err != nil {
 				return err
 			}
-			units, rep, err := c.find(ctx, base, head)
+			units, rep, err := c.find(ctx, &base, &head)
 			if err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func listUnits(ctx context.Context, e env, rev string, work workFlags, args []st
 		return err
 	}
 	defer s.tree.Close()
-	units, rep, err := s.find(args)
+	units, rep, err := s.find(ctx, args, work)
 	if err != nil {
 		return err
 	}
