@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"internal/config":        {"internal/object", "internal/rule", "internal/strict"},
 	"internal/celrule":       {"internal/object", "internal/diff", "internal/rule", "internal/strict"},
 	"internal/report":        {"internal/object", "internal/diff", "internal/incident", "internal/rule"},
-	"internal/assist":        {"internal/incident", "internal/report", "internal/rule"}, // rules and the pipeline are handed to it
+	"internal/assist":        {"internal/object", "internal/incident", "internal/report", "internal/rule"}, // rules and the pipeline are handed to it
 	"rules":                  {"internal/object", "internal/diff", "internal/rule", "internal/impact", "internal/clientparam"},
 	"render":                 {"internal/object", "internal/source"},
 	"render/plain":           {"internal/object", "internal/source", "render"},

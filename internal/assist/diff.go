@@ -182,9 +182,12 @@ func tell(rep *report.Report, most int) (diffOutput, error) {
 	left := &leftovers{}
 	visible := rep.Visible()
 	part := *rep // the rest of it may be large, and is not written to be thrown away
-	part.Findings = rep.Findings[:min(len(rep.Findings), mostFindings)]
+	part.Findings, part.Changes = nil, nil
+	for _, f := range rep.Findings[:min(len(rep.Findings), mostFindings)] {
+		f.Before, f.After = left.value(f.Before), left.value(f.After)
+		part.Findings = append(part.Findings, f)
+	}
 	left.findings = len(rep.Findings) - len(part.Findings)
-	part.Changes = nil
 	for _, c := range visible[:min(len(visible), most)] {
 		part.Changes = append(part.Changes, left.shorten(c))
 	}
@@ -212,7 +215,7 @@ func tell(rep *report.Report, most int) (diffOutput, error) {
 				left.units++
 				continue
 			}
-			u.Error = cut(u.Error, maxError)
+			u.Error = cut(u.Error, maxReason)
 			out.NotLookedAt = append(out.NotLookedAt, u)
 		}
 		for _, n := range u.Notes {
@@ -220,7 +223,7 @@ func tell(rep *report.Report, most int) (diffOutput, error) {
 				left.notes++
 				continue
 			}
-			out.Notes = append(out.Notes, cut(u.Name+": "+n, maxError))
+			out.Notes = append(out.Notes, cut(u.Name+": "+n, maxReason))
 		}
 	}
 	if len(rep.Units) == rep.Count(report.Skipped) {
@@ -229,7 +232,6 @@ func tell(rep *report.Report, most int) (diffOutput, error) {
 	}
 	forFindings := maxAnswer / 2
 	for _, f := range whole.Findings {
-		f.Before, f.After = left.value(f.Before), left.value(f.After)
 		if len(f.Units) > 20 {
 			f.Units = append(f.Units[:20:20], fmt.Sprintf("and %d more", len(f.Units)-20))
 		}
@@ -247,10 +249,6 @@ func tell(rep *report.Report, most int) (diffOutput, error) {
 	}
 	room := maxAnswer - size(out)
 	for _, c := range whole.Changes {
-		for i := range c.Fields {
-			f := &c.Fields[i]
-			f.Before, f.After = left.value(f.Before), left.value(f.After)
-		}
 		n := size(c)
 		if n > room {
 			break

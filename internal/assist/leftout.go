@@ -2,13 +2,16 @@ package assist
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/report"
 )
 
 // How much of a report's parts is told.
 const (
-	mostUnits  = 100
+	mostUnits  = 50
+	maxReason  = 600 // characters of why something was not looked at
 	mostFields = 40
 	maxValue   = 2 << 10 // bytes of one value
 	maxDiff    = 6 << 10 // bytes of one object's diff
@@ -19,16 +22,18 @@ type leftovers struct {
 	units, notes, findings, details, related, changes, fields, values, diffs int
 }
 
-// value gives a value of a manifest, unless it is too large.
-func (l *leftovers) value(v any) any {
-	if v == nil {
-		return nil
+// value gives a value of a manifest, and how large it is in the place of one that
+// is too large.
+func (l *leftovers) value(v object.Value) object.Value {
+	if !v.Exists() {
+		return v
 	}
-	if n := size(v); n > maxValue {
-		l.values++
-		return fmt.Sprintf("(a value of %d bytes, left out)", n)
+	data, err := v.MarshalJSON()
+	if err == nil && len(data) <= maxValue {
+		return v
 	}
-	return v
+	l.values++
+	return object.Of(fmt.Sprintf("(a value of %d bytes, left out)", len(data)))
 }
 
 // shorten gives a change as far as it is told.
@@ -36,6 +41,11 @@ func (l *leftovers) shorten(c report.Change) report.Change {
 	if len(c.Fields) > mostFields {
 		l.fields += len(c.Fields) - mostFields
 		c.Fields = c.Fields[:mostFields]
+	}
+	c.Fields = slices.Clone(c.Fields) // the report is another's
+	for i := range c.Fields {
+		f := &c.Fields[i]
+		f.Before, f.After = l.value(f.Before), l.value(f.After)
 	}
 	if len(c.Diff) > maxDiff {
 		l.diffs++

@@ -71,7 +71,7 @@ func schemaOf[T any]() *jsonschema.Schema {
 
 // decode reads arguments. Its errors name fields and types, never values.
 func decode(data json.RawMessage, to any) error {
-	if len(bytes.TrimSpace(data)) == 0 {
+	if text := bytes.TrimSpace(data); len(text) == 0 || bytes.Equal(text, []byte("null")) {
 		data = json.RawMessage("{}")
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -86,8 +86,6 @@ func decode(data json.RawMessage, to any) error {
 		return fmt.Errorf("%s must be of type %s, not %s", kind.Field, words(kind.Type.String()), strings.Fields(kind.Value + " ")[0])
 	case err != nil:
 		return fmt.Errorf("the arguments: %s", strings.TrimPrefix(err.Error(), "json: "))
-	case bytes.Equal(bytes.TrimSpace(data), []byte("null")):
-		return errors.New("the arguments must be an object, not null")
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("the arguments are followed by something else")
