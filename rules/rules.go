@@ -98,6 +98,13 @@ var All = []*rule.Rule{
 	AutoscalerCeilingRaised,
 	DNSCapacity,
 
+	ClaimRemoved,
+	StatefulSetVolumesLeft,
+	ClaimsDeletedWithSet,
+	ReclaimPolicyLoosened,
+	StorageClassChanged,
+	StorageShrunk,
+
 	ReconnectDefaultOverridden,
 	ReconnectDefaultRemoved,
 	ClientRetryOrTimeoutChanged,
