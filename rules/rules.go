@@ -111,6 +111,8 @@ var All = []*rule.Rule{
 	ConfigKeyMissing,
 	ConfigReferenceMissing,
 	ConfigRestartsNobody,
+	ProxyFiltersChanged,
+	ClusterMembershipChanged,
 	CRDRemoved,
 	CRDVersionRemoved,
 	CRDSchemaNarrowed,
