@@ -356,7 +356,7 @@ func sideErrors(before, after error) string {
 
 // renderSide renders a unit on one side within its time.
 func (c *comparison) renderSide(ctx context.Context, s side, u render.Unit) (*render.Output, error) {
-	if c.timeout > 0 && !s.far(u) {
+	if c.timeout > 0 && !s.far() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("stopped after %s (--timeout)", c.timeout))
 		defer cancel()

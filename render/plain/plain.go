@@ -116,6 +116,15 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 	return Read(t, u.Path, s.plain[u.Path]), nil
 }
 
+// Files gives the files of a unit, in byte order, as Read takes them.
+func (r *Renderer) Files(t *source.Tree, u render.Unit) ([]string, error) {
+	s, err := r.scan(t)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(s.plain[u.Path]), nil
+}
+
 // Read reads manifests to one part, named like the unit, in the order of the files.
 func Read(t *source.Tree, unit string, names []string) *render.Output {
 	out := &render.Output{}
