@@ -13,9 +13,6 @@ import (
 	"github.com/prdiff/prdiff/internal/source"
 )
 
-// workflowFile is where GitHub Actions looks for it.
-const workflowFile = ".github/workflows/prdiff.yml"
-
 const configText = `# What prdiff looks at, and how it renders. Every key may be left out.
 # A path without a slash matches at any depth, one with a slash from the root on;
 # * stops at slashes, ** does not; a folder stands for all below it.
@@ -37,29 +34,14 @@ units: {}            # what units need to be evaluated:
 #    tlaCode: {replicas: "3"}
 `
 
-const workflowText = `name: prdiff
-on: pull_request
-permissions:
-  contents: read
-jobs:
-  prdiff:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-        with:
-          fetch-depth: 2   # the merge commit and its parents
-      - uses: prdiff/prdiff@main   # better: a commit or a release
-        with:
-          fail-on: error
-`
-
 func initCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
-		Short: "Write " + config.File + " and a workflow for GitHub Actions",
-		Long: `Write ` + config.File + `, which changes nothing until you fill it in, and
-` + workflowFile + `, which runs prdiff on every pull request. Files that are
-there already are left alone.`,
+		Short: "Write " + config.File + " and workflows for GitHub Actions",
+		Long: `Write ` + config.File + `, which changes nothing until you fill it in,
+` + workflowFile + `, which runs prdiff on every pull request, and
+` + forkWorkflowFile + `, which comments where that run may not: on
+pull requests from forks. Files that are there already are left alone.`,
 		Example: "  prdiff init",
 		Args:    atMost(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -74,7 +56,7 @@ there already are left alone.`,
 			if prefix != "." {
 				return usage("prdiff init writes to the root of the repository: this is %s in it", prefix)
 			}
-			for _, f := range []struct{ name, text string }{{config.File, configText}, {workflowFile, workflowText}} {
+			for _, f := range []struct{ name, text string }{{config.File, configText}, {workflowFile, workflowText}, {forkWorkflowFile, forkWorkflowText}} {
 				if err := e.writeNew(f.name, f.text); err != nil {
 					return err
 				}
