@@ -29,8 +29,9 @@ not rendered and are not in the sum.`,
 	Advice: `Divide the old maximum between the halves of a split. Set a maximum by what the shared services bear (connections per pod times
 maximum, pods per DNS replica), raise it in steps, and look at these services after each. Give a scale-up policy that limits pods per
 minute, so that a wrong signal has time to be seen.`,
-	Incidents: []string{"buildkite-coredns"},
-	CheckAll:  checkAutoscalerCeilingRaised,
+	Incidents:  []string{"buildkite-coredns"},
+	Parameters: []rule.Parameter{growthPercent, growthPods},
+	CheckAll:   checkAutoscalerCeilingRaised,
 }
 
 func checkAutoscalerCeilingRaised(l *rule.Fleet) {
@@ -53,7 +54,7 @@ func checkAutoscalerCeilingRaised(l *rule.Fleet) {
 
 func reportRaise(l *rule.Fleet, r raise) {
 	f := rule.Finding{Path: r.scaler.MaxPath, Severity: rule.Note}
-	if grows(r.before, r.scaler.Max) {
+	if grows(l, r.before, r.scaler.Max) {
 		f.Severity = rule.Warning
 	}
 	name := strings.TrimPrefix(string(r.scaler.MaxPath), "spec.")
@@ -130,7 +131,7 @@ func reportCopy(l *rule.Fleet, r raise, of object.Autoscaler) {
 		Message: fmt.Sprintf("%d is also the maximum of %s, of the same image: together they may run %d pods, %d before", r.scaler.Max, of.Target, now.Pods, was.Pods),
 		Related: []object.Ref{r.scaler.Target, of.Ref},
 	}
-	if !grows(was.Pods, now.Pods) {
+	if !grows(l, was.Pods, now.Pods) {
 		f.Severity = rule.Note
 	}
 	if text := asked(now); text != "" {
@@ -144,7 +145,7 @@ func reportSum(l *rule.Fleet, all []raise) {
 	if len(all) < 2 {
 		return
 	}
-	if was := maxima(l.Units, before); was == 0 || !grows(was, maxima(l.Units, after)) {
+	if was := maxima(l.Units, before); was == 0 || !grows(l, was, maxima(l.Units, after)) {
 		return
 	}
 	was, now := ceiling(l.Units, before), ceiling(l.Units, after)

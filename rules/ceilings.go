@@ -127,8 +127,14 @@ func bytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// grows says whether a growth is worth a warning: by half at least, and by ten
-// pods. Below that, autoscalers do such steps every day.
-func grows(before, after int64) bool {
-	return after-before >= 10 && float64(after) >= 1.5*float64(before)
+// Growth that is worth a warning: by half at least, and by ten pods. Below that,
+// autoscalers do such steps every day.
+var (
+	growthPercent = rule.Parameter{Name: "growthPercent", Default: 50, Doc: "by how much a maximum must grow for a warning, in percent"}
+	growthPods    = rule.Parameter{Name: "growthPods", Default: 10, Doc: "and by how many pods"}
+)
+
+// grows says whether a growth is worth a warning to the rule that asks.
+func grows(l *rule.Fleet, before, after int64) bool {
+	return after-before >= l.Int(growthPods) && 100*float64(after) >= float64(100+l.Int(growthPercent))*float64(before)
 }

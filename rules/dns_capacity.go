@@ -32,8 +32,9 @@ for each replica, with the autopath plugin (pods + services)/250 + 56 MB; the qu
 	Advice: `Let DNS grow with the cluster (cluster-proportional-autoscaler, the autoscaling of the provider's add-on, or NodeLocal DNS) before the
 maxima rise. Leave a memory limit several times the memory at rest. Measure queries per second and memory at the peak of a rollout, not
 on an average day, before anything is lowered.`,
-	Incidents: []string{"buildkite-coredns", "datadog-nodelocaldns-limits-2021", "zalando-coredns-2019"},
-	CheckAll:  checkDNSCapacity,
+	Incidents:  []string{"buildkite-coredns", "datadog-nodelocaldns-limits-2021", "zalando-coredns-2019"},
+	Parameters: []rule.Parameter{growthPercent, growthPods},
+	CheckAll:   checkDNSCapacity,
 }
 
 func checkDNSCapacity(l *rule.Fleet) {
@@ -234,7 +235,7 @@ func fixedDNS(l *rule.Fleet, raised []raise) {
 		return
 	}
 	was, now := maxima(l.Units, before), maxima(l.Units, after)
-	if !grows(was, now) {
+	if !grows(l, was, now) {
 		return
 	}
 	largest := raised[0]

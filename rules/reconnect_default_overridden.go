@@ -34,10 +34,14 @@ that no table has are recognised by their names; then a wait under one second co
 hundred clients or more come to make ten times as many attempts, and a note when a value moves by less than half.`,
 	Advice: `Leave the defaults, or say beside the value what it repairs and how many clients times addresses it concerns. If it must be faster, keep
 growth and jitter, lower the wait and leave the connect limit, and try it on a few clients during a rollout of the peer.`,
-	Incidents: []string{"datadog-grpc-reconnect-2021"},
-	Actions:   []diff.Action{diff.Update, diff.Replace, diff.Rename},
-	Check:     checkReconnectDefaultOverridden,
+	Incidents:  []string{"datadog-grpc-reconnect-2021"},
+	Actions:    []diff.Action{diff.Update, diff.Replace, diff.Rename},
+	Parameters: []rule.Parameter{manyClients},
+	Check:      checkReconnectDefaultOverridden,
 }
+
+// manyClients is from how many clients on a storm is an error.
+var manyClients = rule.Parameter{Name: "manyClients", Default: 100, Doc: "from how many clients on ten times as many attempts are an error"}
 
 func checkReconnectDefaultOverridden(p *rule.Pass, c diff.Change) {
 	groups := clientGroups(c, func(change clientparam.Change) bool {
@@ -58,12 +62,12 @@ func checkReconnectDefaultOverridden(p *rule.Pass, c diff.Change) {
 		switch {
 		case ok && s.after > s.before:
 			out = append(out, s.rises())
-			if s.floods(s.before) {
+			if s.floods(p, s.before) {
 				f.Severity = rule.Error
 			}
 		case ok && balances(g) && s.after > s.byDefault:
 			out = append(out, s.stays())
-			if s.floods(s.byDefault) {
+			if s.floods(p, s.byDefault) {
 				f.Severity = rule.Error
 			}
 		}
@@ -76,9 +80,8 @@ func checkReconnectDefaultOverridden(p *rule.Pass, c diff.Change) {
 }
 
 // floods says whether many clients make ten times as many attempts as they made.
-func (s storm) floods(made int) bool {
-	const many = 100
-	return s.peer == impact.Silent && s.clients >= many && s.after >= 10*made
+func (s storm) floods(p *rule.Pass, made int) bool {
+	return s.peer == impact.Silent && s.clients >= int(p.Int(manyClients)) && s.after >= 10*made
 }
 
 // tooSlow says whether a wait or a connect limit only becomes longer, which hurts
