@@ -1,39 +1,70 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/prdiff/prdiff/internal/config"
 	"github.com/prdiff/prdiff/internal/incident"
 )
 
+// incidentFormats are the ways to print incidents.
+var incidentFormats = []string{"text", "markdown", "json"}
+
 func incidentsCommand(e env) *cobra.Command {
+	var format string
+	check := func() error {
+		if !slices.Contains(incidentFormats, format) {
+			return usage("--format %s: it is %s", format, strings.Join(incidentFormats, ", "))
+		}
+		return nil
+	}
+	// list prints many incidents, page a single one.
+	list := func(cmd *cobra.Command, found []incident.Match, text func(io.Writer) error) error {
+		return e.page(cmd.Context(), func(w io.Writer) error {
+			switch format {
+			case "json":
+				return incident.WriteJSON(w, found)
+			case "markdown":
+				return incident.WriteTableMarkdown(w, found)
+			}
+			return text(w)
+		})
+	}
 	cmd := &cobra.Command{
 		Use:   "incidents",
-		Short: "List, search and tell the public incidents that prdiff knows",
+		Short: "List, search and tell the incidents that prdiff knows, and keep your own",
+		Long: `List the public incidents that prdiff knows, and your own: postmortems in the
+files and folders that incidents.paths in ` + config.File + ` names, Markdown with front
+matter or YAML. Your own are shown in your reports and sent nowhere.`,
 		Example: `  prdiff incidents
   prdiff incidents search coredns memory
-  prdiff incidents show IL-0191`,
+  prdiff incidents show IL-0191
+  prdiff incidents new checkout-2026-03`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("prdiff incidents has search and show, not %q", args[0])
+				return usage("prdiff incidents has search, show, similar, check and new, not %q", args[0])
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return e.page(cmd.Context(), func(w io.Writer) error {
-				for _, i := range incident.Embedded().All() {
-					if err := incidentLine(w, i); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			library, err := e.library(cmd.Context())
+			if err := errors.Join(check(), err); err != nil {
+				return err
+			}
+			found := incident.Listed(library.All())
+			return list(cmd, found, func(w io.Writer) error { return incident.WriteTable(w, found, e.width()) })
 		},
 	}
+	cmd.PersistentFlags().StringVar(&format, "format", "text", "print as "+strings.Join(incidentFormats, ", "))
 	cmd.AddCommand(&cobra.Command{
 		Use:     "search WORDS",
 		Short:   "Find incidents that say something about the words",
@@ -43,29 +74,27 @@ func incidentsCommand(e env) *cobra.Command {
 			if words == "" {
 				return usage("prdiff incidents search needs words to look for")
 			}
-			found := incident.Embedded().Search(words, 20)
-			if len(found) == 0 {
+			library, err := e.library(cmd.Context())
+			if err := errors.Join(check(), err); err != nil {
+				return err
+			}
+			found := library.Search(words, 20)
+			if len(found) == 0 && format == "text" {
 				_, err := fmt.Fprintf(e.stderr, "prdiff: no incident says anything about %s\n", printable(words))
 				return err
 			}
-			return e.page(cmd.Context(), func(w io.Writer) error {
-				for _, m := range found {
-					if err := incidentLine(w, m.Incident); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			return list(cmd, found, func(w io.Writer) error { return incident.WriteTable(w, found, e.width()) })
 		},
 	}, &cobra.Command{
 		Use:     "show ID",
 		Short:   "Tell one incident",
 		Example: "  prdiff incidents show datadog-grpc-reconnect-2021",
+		Args:    oneIncident,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("prdiff incidents show needs the id of one incident: prdiff incidents lists them")
+			library, err := e.library(cmd.Context())
+			if err := errors.Join(check(), err); err != nil {
+				return err
 			}
-			library := incident.Embedded()
 			i, ok := library.Get(args[0])
 			if !ok {
 				return usage("there is no incident %q: prdiff incidents lists them", args[0])
@@ -74,15 +103,158 @@ func incidentsCommand(e env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.page(cmd.Context(), func(w io.Writer) error { return tellIncident(w, i, similar) })
+			return e.page(cmd.Context(), func(w io.Writer) error {
+				switch format {
+				case "json":
+					return incident.WriteJSON(w, incident.Listed([]incident.Incident{i}))
+				case "markdown":
+					return incident.WritePageMarkdown(w, i)
+				}
+				if err := incident.WritePage(w, i, e.width()); err != nil || len(similar) == 0 {
+					return err
+				}
+				if _, err := io.WriteString(w, "\nLike it\n\n"); err != nil {
+					return err
+				}
+				return incident.WriteMatches(w, similar, e.width())
+			})
 		},
-	})
+	}, &cobra.Command{
+		Use:     "similar ID",
+		Short:   "Find the incidents that are most like one",
+		Example: "  prdiff incidents similar grafana-loki-selector-2022",
+		Args:    oneIncident,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			library, err := e.library(cmd.Context())
+			if err := errors.Join(check(), err); err != nil {
+				return err
+			}
+			found, err := library.Similar(args[0], 10)
+			if err != nil {
+				return usage("there is no incident %q: prdiff incidents lists them", args[0])
+			}
+			return list(cmd, found, func(w io.Writer) error { return incident.WriteMatches(w, found, e.width()) })
+		},
+	}, incidentsCheckCommand(e), incidentsNewCommand(e))
 	return cmd
 }
 
-func incidentLine(w io.Writer, i incident.Incident) error {
-	_, err := fmt.Fprintf(w, "%-40s %-4s  %s: %s\n", i.ID, yearOf(i.Date), i.Org, i.Title)
-	return err
+func oneIncident(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage("%s needs the id of one incident: prdiff incidents lists them", cmd.CommandPath())
+	}
+	return nil
+}
+
+func incidentsCheckCommand(e env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [PATH ...]",
+		Short: "Check your own postmortems, and the rules that they make",
+		Long: `Check the postmortems below the paths, or those that incidents.paths in ` + config.File + `
+names: keys and texts, the rules that they name, and the expressions of their
+triggers. Each mistake has file and line.
+
+Exit codes: 0 all are sound, 2 one is not, or there is none.`,
+		Example: `  prdiff incidents check
+  prdiff incidents check docs/postmortems`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := e.workplace(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer w.tree.Close()
+			c := config.Config{}
+			if w.config != nil {
+				c = *w.config
+			}
+			if len(args) > 0 {
+				c.IncidentPaths = nil
+				for _, a := range args {
+					name, err := w.tree.Name(a)
+					if err != nil {
+						return err
+					}
+					c.IncidentPaths = append(c.IncidentPaths, name)
+				}
+			}
+			if len(c.IncidentPaths) == 0 {
+				return usage("there is nothing to check: name files or folders, here or as incidents.paths in %s", config.File)
+			}
+			own, err := readOwn(w.tree, &c)
+			if err != nil {
+				return err
+			}
+			if _, err := incident.Embedded().With(own.incidents...); err != nil {
+				return err
+			}
+			if len(own.incidents) == 0 {
+				return usage("no postmortem below %s", strings.Join(c.IncidentPaths, ", "))
+			}
+			triggers := 0
+			for _, i := range own.incidents {
+				if i.Trigger != nil {
+					triggers++
+				}
+			}
+			_, err = fmt.Fprintf(e.stdout, "%d of your own, %d of them with a trigger: all sound\n", len(own.incidents), triggers)
+			return err
+		},
+	}
+}
+
+func incidentsNewCommand(e env) *cobra.Command {
+	var day string
+	cmd := &cobra.Command{
+		Use:   "new ID [FILE]",
+		Short: "Begin a postmortem that prdiff reads",
+		Long: `Write a new postmortem in Markdown with front matter, to be filled in. It goes to
+FILE, else to ID.md in the first folder of incidents.paths in ` + config.File + `, else to
+stdout. A file that is there already is left alone.`,
+		Example: "  prdiff incidents new checkout-2026-03 --date 2026-03-02",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return usage("prdiff incidents new takes an id, and perhaps a file")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if day == "" {
+				day = e.now().UTC().Format(time.DateOnly)
+			}
+			if _, err := time.Parse(time.DateOnly, day); err != nil {
+				return usage("--date %s: a day is written as 2026-12-31", day)
+			}
+			for _, p := range (incident.Incident{ID: args[0]}).Validate() {
+				if p.Field == "id" {
+					return usage("%s", p)
+				}
+			}
+			text := incident.Template(args[0], day)
+			if len(args) == 2 {
+				return e.writeNew(args[1], text)
+			}
+			w, err := e.workplace(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer w.tree.Close()
+			if w.config != nil {
+				for _, p := range w.config.IncidentPaths {
+					if path.Ext(p) == "" { // a folder, which need not be there yet
+						name, err := filepath.Rel(filepath.FromSlash(w.tree.Prefix), filepath.FromSlash(path.Join(p, args[0]+".md")))
+						if err != nil {
+							return err
+						}
+						return e.writeNew(filepath.ToSlash(name), text)
+					}
+				}
+			}
+			_, err = io.WriteString(e.stdout, text)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&day, "date", "", "the `DAY` of the incident, YYYY-MM-DD (default today)")
+	return cmd
 }
 
 // yearOf gives the year of a date, "?" when there is none.
@@ -91,41 +263,6 @@ func yearOf(date string) string {
 		return "?"
 	}
 	return date[:4]
-}
-
-func tellIncident(w io.Writer, i incident.Incident, similar []incident.Match) error {
-	var b strings.Builder
-	date := i.Date
-	if date == "" {
-		date = "date not published"
-	}
-	fmt.Fprintf(&b, "%s (%s): %s\n%s\n\n", i.Org, date, i.Title, i.ID)
-	for _, p := range [][2]string{
-		{"What changed", i.Change}, {"What happened", i.Mechanism}, {"Impact", i.Impact}, {"Lesson", i.Lesson},
-		{"Why a diff of manifests would not show it", i.Related}, {"Note", i.Note},
-		{"Rules", strings.Join(i.Rules, ", ")}, {"Source", i.URL}, {"Case", i.IncidentLib},
-	} {
-		if p[1] != "" {
-			lines := wrap(p[0]+": "+p[1], 96)
-			if p[0] == "Source" {
-				lines = []string{p[0] + ": " + p[1]} // an address is not broken
-			}
-			for n, l := range lines {
-				if n > 0 {
-					l = "  " + l
-				}
-				b.WriteString(l + "\n")
-			}
-		}
-	}
-	if len(similar) > 0 {
-		b.WriteString("\nLike it\n")
-		for _, m := range similar {
-			fmt.Fprintf(&b, "  %s, %s: %s (%s; %s)\n", m.Org, yearOf(m.Date), m.Title, m.ID, m.Reason)
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // wrap breaks a text at blanks into lines of at most n characters.

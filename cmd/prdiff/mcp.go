@@ -129,7 +129,7 @@ func assistRules() []assist.Rule {
 func assistRule(id string) (assist.Rule, error) {
 	i := slices.IndexFunc(rules.All, func(r *rule.Rule) bool { return r.ID == id })
 	if i < 0 {
-		return assist.Rule{}, fmt.Errorf("there is no rule %q%s: explain_rule without an id lists them", id, closest(id))
+		return assist.Rule{}, fmt.Errorf("there is no rule %q%s: explain_rule without an id lists them", id, closest(rules.All, id))
 	}
 	r := rules.All[i]
 	sub, err := fs.Sub(rules.Fixtures, "testdata")

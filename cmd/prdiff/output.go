@@ -18,6 +18,7 @@ import (
 // publish writes a report in every format that was asked for, and gives the
 // error that makes the exit code.
 func (f *reportFlags) publish(ctx context.Context, e env, r *report.Report) error {
+	e.linkOwn(r)
 	outputs, err := f.outputs()
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/report"
 	"github.com/prdiff/prdiff/internal/rule"
@@ -13,7 +14,7 @@ import (
 
 // comparePieces compares what a unit rendered to before and after, part by part,
 // custom resources by the definitions of the whole tree.
-func comparePieces(u render.Unit, before, after *render.Output, definitions schemas) result {
+func comparePieces(u render.Unit, before, after *render.Output, definitions schemas, o diff.Options) result {
 	problems := slices.Concat(after.Problems, before.Problems)
 	partial := differing(after.Partial, before.Partial)
 	if before.Partial != "" != (after.Partial != "") && len(before.Parts) > 0 && len(after.Parts) > 0 {
@@ -52,7 +53,7 @@ func comparePieces(u render.Unit, before, after *render.Output, definitions sche
 			shown.Status, shown.Error = report.Failed, text
 		}
 		r.units = append(r.units, shown)
-		if changes := compareSets(b, a, definitions); len(changes) > 0 {
+		if changes := compareSets(b, a, definitions, o); len(changes) > 0 {
 			r.parts = append(r.parts, &rule.Unit{Name: p.name, Before: b, After: a, Changes: changes})
 		}
 	}

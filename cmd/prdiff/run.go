@@ -23,7 +23,6 @@ import (
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
 	"github.com/prdiff/prdiff/render/worker"
-	"github.com/prdiff/prdiff/rules"
 )
 
 // An env is all that the program takes from the process it runs in.
@@ -103,6 +102,7 @@ type comparison struct {
 	online func(context.Context, *report.Report)
 
 	definitions schemas  // of both trees, set by compare
+	policy      *policy  // set by compare
 	configNotes []string // what to know of the configuration, set by sides
 	sideNote    string   // what to know of what is compared
 }
@@ -119,13 +119,16 @@ func compare(ctx context.Context, c comparison) (*report.Report, error) {
 		return nil, err
 	}
 	c.definitions = newSchemas(head.tree, base.tree)
+	if c.policy, err = newPolicy(base.tree, head.tree, c.scope, c.now()); err != nil {
+		return nil, err
+	}
 	results := c.renderInTime(ctx, base, head, c.shard.take(units))
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	rep.Base, rep.Head = sideOf(base.tree), sideOf(head.tree)
 	rep.Version = version()
-	conclude(rep, results)
+	conclude(rep, results, c.policy)
 	if c.online != nil && c.scope.Online() {
 		c.online(ctx, rep)
 	}
@@ -317,7 +320,7 @@ func (c *comparison) renderUnit(ctx context.Context, base, head side, p pairing)
 		return result{units: []report.Unit{shown}}
 	}
 	before = adopt(before, p.was.Name(), p.unit.Name())
-	r := comparePieces(p.unit, before, after, c.definitions)
+	r := comparePieces(p.unit, before, after, c.definitions, c.policy.options)
 	for i := range r.units {
 		r.units[i].Ms = c.now().Sub(start).Milliseconds()
 		r.units[i].Sources = shownSources(p)
@@ -369,15 +372,12 @@ func (c *comparison) renderSide(ctx context.Context, s side, u render.Unit) (*re
 }
 
 // conclude asks the rules and fills the report in.
-func conclude(rep *report.Report, results []result) {
+func conclude(rep *report.Report, results []result, p *policy) {
 	var parts []*rule.Unit
 	for _, r := range results {
 		rep.Units = append(rep.Units, r.units...)
 		parts = append(parts, r.parts...)
 	}
-	slices.SortStableFunc(rep.Units, func(a, b report.Unit) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Renderer, b.Renderer))
-	})
 	slices.SortFunc(parts, func(a, b *rule.Unit) int { return strings.Compare(a.Name, b.Name) })
 	byName := map[string]*rule.Unit{}
 	var changes []diff.Change
@@ -393,26 +393,28 @@ func conclude(rep *report.Report, results []result) {
 	rep.Hidden = hidden(rep.Changes)
 	rep.Numbers = report.Count(parts)
 
-	library := incident.Embedded()
 	cited, told := map[string]bool{}, map[string]bool{}
-	for _, f := range rule.Fold(rule.Run(rules.All, parts)) {
-		rank(library, &f)
+	for _, f := range p.ask(rep, parts) {
+		rank(p.library, &f.Finding)
 		for _, id := range f.Incidents {
 			cited[id] = true
 		}
 		told[f.Rule] = true
 		rep.Findings = append(rep.Findings, shownFinding(f, byName[f.Unit]))
 	}
-	for _, i := range library.All() {
+	for _, i := range p.library.All() {
 		if cited[i.ID] {
 			rep.Incidents = append(rep.Incidents, i)
 		}
 	}
-	for _, r := range rules.All {
+	for _, r := range p.rules {
 		if told[r.ID] {
 			rep.Rules = append(rep.Rules, report.Rule{ID: r.ID, Title: r.Title, Severity: r.Severity, Doc: r.Doc})
 		}
 	}
+	slices.SortStableFunc(rep.Units, func(a, b report.Unit) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Renderer, b.Renderer))
+	})
 	slices.SortFunc(rep.Rules, func(a, b report.Rule) int { return strings.Compare(a.ID, b.ID) })
 }
 
@@ -431,7 +433,7 @@ func rank(library *incident.Library, f *rule.Finding) {
 }
 
 // shownFinding adds to a finding the API versions of the objects that it names.
-func shownFinding(f rule.Finding, u *rule.Unit) report.Finding {
+func shownFinding(f report.Finding, u *rule.Unit) report.Finding {
 	versionOf := func(ref object.Ref) string {
 		if u == nil {
 			return ""
@@ -443,11 +445,11 @@ func shownFinding(f rule.Finding, u *rule.Unit) report.Finding {
 		}
 		return ""
 	}
-	out := report.Finding{Finding: f, APIVersion: versionOf(f.Ref)}
+	f.APIVersion = versionOf(f.Ref)
 	for _, ref := range f.Related {
-		out.RelatedVersions = append(out.RelatedVersions, versionOf(ref))
+		f.RelatedVersions = append(f.RelatedVersions, versionOf(ref))
 	}
-	return out
+	return f
 }
 
 // hidden counts what each noise filter takes out.

@@ -59,15 +59,16 @@ func definitions(t *source.Tree) []*object.Object {
 
 // compareSets compares both sides of a part. Where a custom resource differs, it
 // is done with the schemas of all the tree.
-func compareSets(before, after *object.Set, s schemas) []diff.Change {
-	changes := diff.Compare(before, after, diff.Options{})
+func compareSets(before, after *object.Set, s schemas, o diff.Options) []diff.Change {
+	changes := diff.Compare(before, after, o)
 	if s == nil || !slices.ContainsFunc(changes, func(c diff.Change) bool {
 		return len(c.Fields) > 0 && custom(c.Ref.Group)
 	}) {
 		return changes
 	}
 	if more := s(); len(more) > 0 {
-		return diff.Compare(before, after, diff.Options{Schemas: more})
+		o.Schemas = more
+		return diff.Compare(before, after, o)
 	}
 	return changes
 }

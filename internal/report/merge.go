@@ -31,6 +31,14 @@ func Merge(parts []*Report) (*Report, error) {
 		for _, u := range p.Units {
 			key := u.Renderer + "\x00" + u.Name
 			earlier, ok := seen[key]
+			if ok && u.Renderer == "" && u.Status == earlier.Status {
+				// No unit, but something that every part speaks of, such as a file of rules.
+				i := slices.IndexFunc(out.Units, func(have Unit) bool { return have.Name == u.Name && have.Renderer == "" })
+				if !strings.Contains(out.Units[i].Error, u.Error) {
+					out.Units[i].Error += "\n" + u.Error
+				}
+				continue
+			}
 			if ok && (u.Status != Skipped || earlier.Status != Skipped) {
 				return nil, fmt.Errorf("unit %s is in two parts", inert(u.Name))
 			}

@@ -36,7 +36,7 @@ func silencerWords(r *Report) []string {
 	for _, s := range r.Silencers {
 		switch s.State {
 		case Expired:
-			out = append(out, fmt.Sprintf("%s: %s: expired after %s, %s again: %s", s.By, s.About, s.Expires, counts(s.Findings), s.Reason))
+			out = append(out, fmt.Sprintf("%s: %s: expired after %s%s: %s", s.By, s.About, s.Expires, counts(s.Findings), s.Reason))
 		case Unused:
 			out = append(out, fmt.Sprintf("%s: %s: silences nothing, though what it is for changes here: %s", s.By, s.About, s.Reason))
 		}
@@ -47,11 +47,11 @@ func silencerWords(r *Report) []string {
 func counts(n int) string {
 	switch n {
 	case 0:
-		return "which concerns nothing here"
+		return ""
 	case 1:
-		return "1 finding counts"
+		return ", 1 finding counts again"
 	}
-	return fmt.Sprintf("%d findings count", n)
+	return fmt.Sprintf(", %d findings count again", n)
 }
 
 // offWords names the rules that are switched off, "" when none is.
