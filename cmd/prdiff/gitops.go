@@ -10,6 +10,7 @@ import (
 	"github.com/prdiff/prdiff/render"
 	"github.com/prdiff/prdiff/render/find"
 	"github.com/prdiff/prdiff/render/gitops"
+	"github.com/prdiff/prdiff/render/tanka"
 )
 
 // gitOps are the renderers of units that objects declare. They take no part in
@@ -20,7 +21,7 @@ var gitOps = []string{gitops.ArgoCD, gitops.Flux}
 // declare. Renders is how a unit is rendered on the way, same says which units are
 // as on the other side.
 func (s *side) walk(ctx context.Context, jobs int, uses func(string) bool, other *gitops.Walked,
-	renders func(context.Context, side, render.Unit) (*render.Output, error), same func(render.Unit, *gitops.Definition, render.Inputs) bool) error {
+	renders func(context.Context, side, render.Unit) (*render.Output, error), same func(render.Unit, *gitops.Definition, render.Inputs) bool, sameFile func(string) bool) error {
 	g := gitops.Side{
 		Tree: s.tree,
 		Find: func(claimed ...string) find.Result { return find.Units(s.tree, s.renderers, claimed...) },
@@ -30,8 +31,10 @@ func (s *side) walk(ctx context.Context, jobs int, uses func(string) bool, other
 		Render: func(ctx context.Context, u render.Unit, d *gitops.Definition) (*render.Output, error) {
 			return renders(ctx, s.defining(u, d), u)
 		},
-		Same: same,
-		Jobs: jobs,
+		Same:     same,
+		SameFile: sameFile,
+		Read:     s.read,
+		Jobs:     jobs,
 	}
 	if s.config != nil {
 		g.Addresses = s.config.GitOpsAddresses
@@ -78,7 +81,26 @@ func (s side) inputs(u render.Unit) (render.Inputs, error) {
 	if r == nil {
 		return render.Inputs{Unknown: "its renderer is switched off"}, nil
 	}
-	return r.Inputs(s.tree, c)
+	if _, declared := s.definitions[u]; declared || u.Renderer == "plain" {
+		return r.Inputs(s.tree, c) // they depend on what else was found
+	}
+	if known, ok := s.known.Load(u); ok {
+		return known.(render.Inputs), nil
+	}
+	in, err := r.Inputs(s.tree, c)
+	if err == nil {
+		s.known.Store(u, in)
+	}
+	return in, err
+}
+
+// read reads a file, one of jsonnet from what was read of it already.
+func (s *side) read(name string) ([]byte, error) {
+	if t, ok := s.renderer("tanka").(*tanka.Renderer); ok && strings.HasSuffix(name, "sonnet") {
+		contents, err := t.Engine.On(s.tree).Read(name)
+		return contents.Data(), err
+	}
+	return s.tree.ReadFile(name)
 }
 
 // walk finds the units of both sides. What one side renders on the way and is the
@@ -90,18 +112,19 @@ func (c *comparison) walk(ctx context.Context, base, head *side) error {
 		return err
 	}
 	set := newPathSet(changed)
+	sameFile := func(name string) bool { return len(set.below(name)) == 0 }
 	same := func(u render.Unit, d *gitops.Definition, _ render.Inputs) bool {
 		ok, _ := sameInputs(base.defining(u, d), head.defining(u, d), u, set)
 		return ok
 	}
-	if err := base.walk(ctx, c.jobs, c.scope.Uses, nil, c.renderSide, same); err != nil {
+	if err := base.walk(ctx, c.jobs, c.scope.Uses, nil, c.renderSide, same, sameFile); err != nil {
 		return err
 	}
-	if err := head.walk(ctx, c.jobs, c.scope.Uses, base.found, c.renderSide, same); err != nil {
+	if err := head.walk(ctx, c.jobs, c.scope.Uses, base.found, c.renderSide, same, sameFile); err != nil {
 		return err
 	}
 	if base.found.Incomplete() {
-		return base.walk(ctx, c.jobs, c.scope.Uses, head.found, c.renderSide, same)
+		return base.walk(ctx, c.jobs, c.scope.Uses, head.found, c.renderSide, same, sameFile)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/prdiff/prdiff/internal/config"
 	"github.com/prdiff/prdiff/internal/report"
@@ -25,6 +26,7 @@ type side struct {
 	found       *gitops.Walked
 	definitions map[render.Unit]gitops.Definition
 	rendered    map[render.Unit]gitops.Rendered
+	known       *sync.Map // render.Unit to the render.Inputs of it, once asked for
 }
 
 // openSide opens one state for the commands that look at just one.
@@ -49,6 +51,7 @@ func openSide(ctx context.Context, e env, rev string, work workFlags, tk *tkFlag
 // setUp gives a side its renderers.
 func (s *side) setUp(uses func(string) bool, tk *tkFlags, shop *workshop) error {
 	var err error
+	s.known = &sync.Map{}
 	if s.renderers, err = renderers(s.tree, s.config, uses, tk); err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func (s *side) find(ctx context.Context, args []string, work workFlags) ([]rende
 		paths = append(paths, name)
 	}
 	c := comparison{jobs: work.jobs, timeout: work.timeout}
-	if err := s.walk(ctx, c.jobs, s.config.Uses, nil, c.renderSide, nil); err != nil {
+	if err := s.walk(ctx, c.jobs, s.config.Uses, nil, c.renderSide, nil, nil); err != nil {
 		return nil, nil, err
 	}
 	rep := &report.Report{Units: failures(s.found)}

@@ -32,6 +32,11 @@ type Side struct {
 	// Same says that a unit with these inputs renders as on the other side, whose
 	// result Walk is given. Nil means never.
 	Same func(u render.Unit, d *Definition, in render.Inputs) bool
+	// SameFile says that a file has the content that it has on the other side. Nil
+	// means never.
+	SameFile func(name string) bool
+	// Read reads a file, for a caller that has read it before. Nil means the tree does.
+	Read func(name string) ([]byte, error)
 	Jobs int // units rendered at the same time; less than 2 means one
 }
 
@@ -53,7 +58,8 @@ type Walked struct {
 	// Outputs are those that were needed on the way. They are not to be changed.
 	Outputs map[render.Unit]Rendered
 
-	all map[render.Unit]Rendered // those of units that were given up, too
+	all    map[render.Unit]Rendered // those of units that were given up, too
+	marked map[string]bool          // files that were read, and whether they speak of GitOps
 }
 
 // incomplete says whether a unit's objects are not all known, so that what they
@@ -79,8 +85,8 @@ func (w *Walked) Incomplete() bool {
 // does not make its children go away.
 func Walk(ctx context.Context, s Side, other *Walked) (*Walked, error) {
 	found := s.Find()
-	out := &Walked{Result: found, Definitions: map[render.Unit]Definition{}, Keys: map[render.Unit]string{}, Outputs: map[render.Unit]Rendered{}, all: map[render.Unit]Rendered{}}
-	w := side{Side: s, ctx: ctx, tree: s.Tree, other: other, out: out, dirs: map[string]bool{}, engines: map[string]string{}, marked: map[string]bool{}, index: map[objectKey]*object.Object{}}
+	out := &Walked{Result: found, Definitions: map[render.Unit]Definition{}, Keys: map[render.Unit]string{}, Outputs: map[render.Unit]Rendered{}, all: map[render.Unit]Rendered{}, marked: map[string]bool{}}
+	w := side{Side: s, ctx: ctx, tree: s.Tree, other: other, out: out, dirs: map[string]bool{}, engines: map[string]string{}, marked: out.marked, index: map[objectKey]*object.Object{}}
 	for _, a := range s.Addresses {
 		w.addresses.known = append(w.addresses.known, normal(a))
 	}
@@ -200,12 +206,22 @@ func (w *side) speaks(name string) bool {
 	if ok {
 		return said
 	}
+	if w.other != nil && w.SameFile != nil {
+		if said, ok := w.other.marked[name]; ok && w.SameFile(name) {
+			w.marked[name] = said
+			return said
+		}
+	}
+	read := w.Read
+	if read == nil {
+		read = w.tree.ReadFile
+	}
 	switch {
 	case render.Vendored(path.Dir(name)):
 		lower := strings.ToLower(name)
 		said = strings.Contains(lower, "argo") || strings.Contains(lower, "flux")
 	default:
-		data, err := w.tree.ReadFile(name)
+		data, err := read(name)
 		said = err == nil && slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Contains(data, m) })
 	}
 	w.marked[name] = said
