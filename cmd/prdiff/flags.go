@@ -25,6 +25,7 @@ var formats = []struct {
 	{"text", report.Text},
 	{"markdown", report.Markdown},
 	{"json", report.JSON},
+	{"html", report.HTML},
 	{"sarif", report.SARIF},
 	{"github", report.GitHub},
 }

@@ -310,7 +310,7 @@ func FuzzParseJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, write := range []Reporter{Text, Markdown, JSON, SARIF, GitHub} {
+		for _, write := range []Reporter{Text, Markdown, JSON, HTML, SARIF, GitHub} {
 			if err := write(&bytes.Buffer{}, r, Options{ShowHidden: true}); err != nil {
 				t.Error(err)
 			}

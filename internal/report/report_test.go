@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,12 +149,18 @@ func sample(t testing.TB) *Report {
 // TestGolden holds every format against its golden file.
 func TestGolden(t *testing.T) {
 	nothing := &Report{Base: Side{Rev: "before"}, Head: Side{Rev: "after"}, Units: []Unit{{Name: "manifests", Renderer: "plain", Status: Unchanged}}}
+	pageOf := func(w io.Writer, r *Report, o Options) error {
+		_, err := io.WriteString(w, page(t, r, o))
+		return err
+	}
 	for _, tt := range []struct {
 		file   string
 		report *Report
 		write  Reporter
 		o      Options
 	}{
+		{"report.html", sample(t), pageOf, Options{Times: true}},
+		{"nothing.html", nothing, pageOf, Options{}},
 		{"report.txt", sample(t), Text, Options{}},
 		{"report-color-hidden.txt", sample(t), Text, Options{Color: true, ShowHidden: true, Times: true}},
 		{"report-quiet.txt", sample(t), Text, Options{Quiet: true}},

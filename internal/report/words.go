@@ -34,8 +34,12 @@ func capital(s string) string {
 
 // sentence gives s with a capital and a full stop.
 func sentence(s string) string {
-	s = capital(strings.TrimSpace(s))
-	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
+	return stopped(capital(strings.TrimSpace(s)))
+}
+
+// stopped gives s with a full stop.
+func stopped(s string) string {
+	if s = strings.TrimSpace(s); s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
 		return s
 	}
 	return s + "."
