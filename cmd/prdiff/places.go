@@ -109,7 +109,7 @@ func annotationsOf(r *report.Report) []github.Annotation {
 		if f.Suppressed != nil {
 			continue
 		}
-		message := f.Ref.GroupKind() + " " + f.Ref.String() + ": " + f.Message
+		message := f.Ref.String() + ": " + f.Message
 		for _, more := range []string{f.Consequence, f.Advice} {
 			if more != "" {
 				message += "\n" + more
