@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -38,7 +37,9 @@ func mcpCommand(e env) *cobra.Command {
 diff_manifests, explain_rule, search_incidents, get_incident and list_incidents.
 
 The assistant starts this command itself. It writes nothing, asks no network, and
-reads nothing outside of the folder that --root names. Secret values are masked.`,
+reads nothing outside of the folder that --root names. Secret values are masked.
+Rules and postmortems of your own are among what it tells when the folder has a
+.prdiff.yaml that names them.`,
 		Example: `  claude mcp add prdiff -- prdiff mcp
   prdiff mcp --root clusters`,
 		Args: atMost(0, "no arguments"),
@@ -59,10 +60,21 @@ reads nothing outside of the folder that --root names. Secret values are masked.
 func (e env) tools(root *os.Root) assist.Tools {
 	return assist.Tools{
 		Version: version(),
-		Library: func() (*incident.Library, error) { return incident.Embedded(), nil },
-		Rules:   assistRules,
-		Rule:    assistRule,
-		Compare: func(ctx context.Context, s assist.Sides) (*report.Report, error) { return e.compareWithin(ctx, root, s) },
+		Library: func(ctx context.Context) (*incident.Library, string) {
+			_, library, problem := e.ownWithin(ctx, root)
+			return library, problem
+		},
+		Rules: func(ctx context.Context) ([]assist.Rule, string) {
+			own, _, problem := e.ownWithin(ctx, root)
+			return assistRules(own), problem
+		},
+		Rule: func(ctx context.Context, id string) (assist.Rule, error) {
+			own, library, problem := e.ownWithin(ctx, root)
+			return assistRule(own, library, problem, id)
+		},
+		Compare: func(ctx context.Context, s assist.Sides) (*report.Report, error) {
+			return e.compareWithin(ctx, root, s)
+		},
 	}
 }
 
@@ -118,31 +130,61 @@ func nameWithin(root *os.Root, p string) (string, error) {
 	return path.Clean(filepath.ToSlash(name)), nil
 }
 
-func assistRules() []assist.Rule {
+// ownWithin reads the rules and postmortems of a team's own from the folder, anew
+// each time, as they are edited meanwhile. When something is wrong with them, there
+// are none, and the problem says what it is.
+func (e env) ownWithin(ctx context.Context, root *os.Root) (own ownRules, library *incident.Library, problem string) {
+	library = incident.Embedded()
+	src, err := source.Within(root, ".", ".", source.Options{Getenv: e.getenv, MaxFileSize: assistFile})
+	if err != nil {
+		return own, library, err.Error()
+	}
+	defer src.Close()
+	t, err := src.Base(ctx)
+	if err != nil {
+		return own, library, err.Error()
+	}
+	c, err := readConfig(t)
+	if err != nil {
+		return own, library, err.Error()
+	}
+	if own, err = readOwn(t, c); err == nil {
+		var all *incident.Library
+		if all, err = library.With(own.incidents...); err == nil {
+			return own, all, ""
+		}
+	}
+	return ownRules{}, library, "rules and postmortems of your own are left out: " + err.Error()
+}
+
+func assistRules(own ownRules) []assist.Rule {
 	var out []assist.Rule
-	for _, r := range rules.All {
+	for _, r := range slices.Concat(rules.All, own.set.Rules()) {
 		out = append(out, assist.Rule{ID: r.ID, Title: r.Title, Subject: r.Subject, Severity: r.Severity.String()})
 	}
 	return out
 }
 
-func assistRule(id string) (assist.Rule, error) {
-	i := slices.IndexFunc(rules.All, func(r *rule.Rule) bool { return r.ID == id })
+func assistRule(own ownRules, library *incident.Library, problem, id string) (assist.Rule, error) {
+	all := slices.Concat(rules.All, own.set.Rules())
+	i := slices.IndexFunc(all, func(r *rule.Rule) bool { return r.ID == id })
 	if i < 0 {
-		return assist.Rule{}, fmt.Errorf("there is no rule %q%s: explain_rule without an id lists them", id, closest(rules.All, id))
+		if problem != "" {
+			problem = "\n" + problem
+		}
+		return assist.Rule{}, fmt.Errorf("there is no rule %q%s: explain_rule without an id lists them%s", id, closest(all, id), problem)
 	}
-	r := rules.All[i]
-	sub, err := fs.Sub(rules.Fixtures, "testdata")
-	if err != nil {
-		return assist.Rule{}, err
-	}
-	fixtures, err := fixture.Load(sub, r.ID)
-	if err != nil {
-		return assist.Rule{}, err
+	r := all[i]
+	var fixtures []*fixture.Case
+	if own.set.FileOf(id) == "" {
+		var err error
+		if fixtures, err = builtInFixtures(id); err != nil {
+			return assist.Rule{}, err
+		}
 	}
 	return assist.Rule{
 		ID: r.ID, Title: r.Title, Subject: r.Subject, Severity: r.Severity.String(),
 		Story:     strings.TrimSpace(string(fixture.Story(r, fixtures))) + "\n",
-		Incidents: incident.Embedded().Rank(incident.Query{Rule: r.ID, Cited: r.Incidents}),
+		Incidents: library.Rank(incident.Query{Rule: r.ID, Cited: r.Incidents}),
 	}, nil
 }

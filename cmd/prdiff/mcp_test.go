@@ -65,6 +65,7 @@ type told struct {
 	Incidents   []struct{ ID, URL, Reason string }
 	Rules       []struct{ ID string }
 	Rule        struct{ ID, Story string }
+	Problem     string
 }
 
 func answer(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) told {
@@ -241,5 +242,64 @@ func TestMCPOfAnotherFolder(t *testing.T) {
 	}
 	if text, failed := asked(t, s, "diff_manifests", map[string]any{"beforePath": "../in/before", "afterPath": "after"}); !failed {
 		t.Errorf("a path outside of the root is read: %s", text)
+	}
+}
+
+// TestMCPOfATeam: rules and postmortems of a team's own are told, and what is wrong
+// with them takes nothing else away.
+func TestMCPOfATeam(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	postmortem := `---
+id: checkout-2026-03
+date: 2026-03-02
+org: Checkout team
+kinds: [Deployment]
+fields: [spec.replicas]
+trigger:
+  kinds: [Deployment.apps]
+  when: object.spec.replicas < oldObject.spec.replicas / 2
+---
+
+# A third of the checkout pods could not take the evening
+
+## What changed
+
+The replicas of checkout were cut to a third for the night and stayed there.
+
+## Lesson
+
+Cut replicas in steps and look at the load between them.
+`
+	write(".prdiff.yaml", "incidents: {paths: [postmortems]}\n")
+	write("postmortems/checkout.md", postmortem)
+	s := assistant(t, root, t.TempDir())
+	if got := answer(t, s, "search_incidents", map[string]any{"words": "checkout evening"}); len(got.Incidents) == 0 || got.Incidents[0].ID != "checkout-2026-03" || got.Problem != "" {
+		t.Errorf("search_incidents = %+v", got)
+	}
+	if text, failed := asked(t, s, "get_incident", map[string]any{"id": "checkout-2026-03"}); failed || !strings.Contains(text, `"file":"postmortems/checkout.md"`) {
+		t.Errorf("get_incident = %s", text)
+	}
+	if got := answer(t, s, "explain_rule", map[string]any{"id": "incident-checkout-2026-03"}); len(got.Incidents) == 0 || got.Incidents[0].ID != "checkout-2026-03" {
+		t.Errorf("explain_rule = %+v", got)
+	}
+	write("postmortems/checkout.md", strings.Replace(postmortem, "date: 2026-03-02", "date: soon", 1))
+	if got := answer(t, s, "search_incidents", map[string]any{"words": "coredns"}); len(got.Incidents) == 0 || !strings.Contains(got.Problem, "postmortems/checkout.md:") {
+		t.Errorf("search_incidents = %+v, want the public ones and what is wrong", got)
+	}
+	if got := answer(t, s, "explain_rule", nil); len(got.Rules) < 10 || !strings.Contains(got.Problem, "postmortems/checkout.md:") {
+		t.Errorf("explain_rule = %+v", got)
+	}
+	if text, failed := asked(t, s, "get_incident", map[string]any{"id": "checkout-2026-03"}); !failed || !strings.Contains(text, "postmortems/checkout.md:") {
+		t.Errorf("get_incident = %s", text)
 	}
 }

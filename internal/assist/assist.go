@@ -30,12 +30,13 @@ const (
 )
 
 // Tools are what the server can do. All functions may be called from several
-// goroutines; none is called before a tool needs it.
+// goroutines; none is called before a tool needs it. A problem says what of a
+// team's own could not be read and is missing; "" when nothing is.
 type Tools struct {
 	Version string
-	Library func() (*incident.Library, error)
-	Rules   func() []Rule                                              // all, in the order of the catalogue, without stories
-	Rule    func(id string) (Rule, error)                              // one, with its story
+	Library func(ctx context.Context) (l *incident.Library, problem string)
+	Rules   func(ctx context.Context) (list []Rule, problem string)    // all, in the order of the catalogue, without stories
+	Rule    func(ctx context.Context, id string) (Rule, error)         // one, with its story
 	Compare func(ctx context.Context, s Sides) (*report.Report, error) // is called once at a time
 }
 
@@ -131,22 +132,22 @@ func NewServer(t Tools) *mcp.Server {
 	add(s, tool[ruleInput, ruleOutput]{
 		name: "explain_rule", title: "Explain a rule",
 		description: `Tells why what a rule reports is dangerous, what to do instead, with examples and incidents. Without an id it lists all rules.`,
-		do:          func(_ context.Context, in ruleInput) (ruleOutput, error) { return t.explain(in) },
+		do:          t.explain,
 	})
 	add(s, tool[searchInput, listOutput]{
 		name: "search_incidents", title: "Search incidents",
-		description: `Finds public incidents that say something about words, such as "coredns memory" or "service selector", the closest first.`,
-		do:          func(_ context.Context, in searchInput) (listOutput, error) { return t.search(in) },
+		description: `Finds incidents, public ones and the team's own, that say something about words, such as "coredns memory" or "service selector", the closest first.`,
+		do:          t.search,
 	})
 	add(s, tool[getInput, getOutput]{
 		name: "get_incident", title: "Tell an incident",
 		description: `Tells one incident whole: what was changed, how that led to the outage, the impact, the lesson and the source, and those that are most like it.`,
-		do:          func(_ context.Context, in getInput) (getOutput, error) { return t.get(in) },
+		do:          t.get,
 	})
 	add(s, tool[listInput, listOutput]{
 		name: "list_incidents", title: "List incidents",
 		description: `Lists incidents, newest first, all of them or those of an organisation, a software, a kind of object, a rule or a year.`,
-		do:          func(_ context.Context, in listInput) (listOutput, error) { return t.list(in) },
+		do:          t.list,
 	})
 	return s
 }

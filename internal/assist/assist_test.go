@@ -26,9 +26,9 @@ func tools(compare func(context.Context, Sides) (*report.Report, error)) Tools {
 	one := Rule{ID: "a-rule", Title: "A rule", Subject: "traffic", Severity: "error"}
 	return Tools{
 		Version: "1.2.3",
-		Library: func() (*incident.Library, error) { return incident.Embedded(), nil },
-		Rules:   func() []Rule { return []Rule{one} },
-		Rule: func(id string) (Rule, error) {
+		Library: func(context.Context) (*incident.Library, string) { return incident.Embedded(), "" },
+		Rules:   func(context.Context) ([]Rule, string) { return []Rule{one}, "" },
+		Rule: func(_ context.Context, id string) (Rule, error) {
 			if id != one.ID {
 				return Rule{}, fmt.Errorf("there is no rule %q", id)
 			}

@@ -120,6 +120,7 @@ type (
 		Date   string `json:"date"`
 		URL    string `json:"url"`
 		Lesson string `json:"lesson"`
+		File   string `json:"file,omitempty" jsonschema:"where a team's own postmortem stands"`
 	}
 	hidden struct {
 		Filter  string `json:"filter"`

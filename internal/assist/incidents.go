@@ -1,6 +1,7 @@
 package assist
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,13 +53,14 @@ type brief struct {
 	Title  string `json:"title"`
 	Lesson string `json:"lesson"`
 	URL    string `json:"url,omitempty" jsonschema:"its source"`
+	File   string `json:"file,omitempty" jsonschema:"where a team's own postmortem stands"`
 	Reason string `json:"reason,omitempty" jsonschema:"why it was found"`
 }
 
 func briefs(matches []incident.Match) []brief {
 	out := []brief{}
 	for _, m := range matches {
-		out = append(out, brief{m.ID, m.Org, m.Date, m.Title, m.Lesson, m.URL, m.Reason})
+		out = append(out, brief{m.ID, m.Org, m.Date, m.Title, m.Lesson, m.URL, m.File, m.Reason})
 	}
 	return out
 }
@@ -77,6 +79,7 @@ func (searchInput) bounds(s *jsonschema.Schema) {
 type listOutput struct {
 	Total     int     `json:"total" jsonschema:"how many there are, of which these are some"`
 	Incidents []brief `json:"incidents"`
+	Problem   string  `json:"problem,omitempty" jsonschema:"what is missing, because it could not be read"`
 	Next      int     `json:"nextOffset,omitempty" jsonschema:"the offset with which to go on, when there are more"`
 }
 
@@ -89,7 +92,7 @@ func array(s *jsonschema.Schema, fields ...string) {
 	}
 }
 
-func (t Tools) search(in searchInput) (listOutput, error) {
+func (t Tools) search(ctx context.Context, in searchInput) (listOutput, error) {
 	limit, err := inRange("limit", in.Limit, 1, 20, 5)
 	if err != nil {
 		return listOutput{}, err
@@ -100,12 +103,9 @@ func (t Tools) search(in searchInput) (listOutput, error) {
 	if err := checkLength("words", in.Words); err != nil {
 		return listOutput{}, err
 	}
-	library, err := t.Library()
-	if err != nil {
-		return listOutput{}, err
-	}
+	library, problem := t.Library(ctx)
 	found := library.Search(in.Words, 0)
-	return listOutput{Total: len(found), Incidents: briefs(found[:min(limit, len(found))])}, nil
+	return listOutput{Problem: cut(problem, maxError), Total: len(found), Incidents: briefs(found[:min(limit, len(found))])}, nil
 }
 
 type listInput struct {
@@ -127,7 +127,7 @@ func (listInput) bounds(s *jsonschema.Schema) {
 	limits(s, "offset", 0, 100_000, "0")
 }
 
-func (t Tools) list(in listInput) (listOutput, error) {
+func (t Tools) list(ctx context.Context, in listInput) (listOutput, error) {
 	limit, err := inRange("limit", in.Limit, 1, 100, 25)
 	if err != nil {
 		return listOutput{}, err
@@ -141,10 +141,7 @@ func (t Tools) list(in listInput) (listOutput, error) {
 			return listOutput{}, err
 		}
 	}
-	library, err := t.Library()
-	if err != nil {
-		return listOutput{}, err
-	}
+	library, problem := t.Library(ctx)
 	has := func(list []string, want string) bool {
 		return want == "" || slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, want) })
 	}
@@ -155,7 +152,7 @@ func (t Tools) list(in listInput) (listOutput, error) {
 	})
 	from := min(offset, len(all))
 	to := min(from+limit, len(all))
-	out := listOutput{Total: len(all), Incidents: briefs(incident.Listed(all[from:to]))}
+	out := listOutput{Problem: cut(problem, maxError), Total: len(all), Incidents: briefs(incident.Listed(all[from:to]))}
 	if to < len(all) {
 		out.Next = to
 	}
@@ -188,21 +185,22 @@ type getOutput struct {
 	Case      string   `json:"incidentlib,omitempty" jsonschema:"its number at incidentlib"`
 	File      string   `json:"file,omitempty" jsonschema:"where a team's own postmortem stands"`
 	Similar   []brief  `json:"similar"`
+	Problem   string   `json:"problem,omitempty" jsonschema:"what is missing, because it could not be read"`
 }
 
 func (getOutput) bounds(s *jsonschema.Schema) { array(s, "similar") }
 
-func (t Tools) get(in getInput) (getOutput, error) {
+func (t Tools) get(ctx context.Context, in getInput) (getOutput, error) {
 	if err := checkLength("id", in.ID); err != nil {
 		return getOutput{}, err
 	}
-	library, err := t.Library()
-	if err != nil {
-		return getOutput{}, err
-	}
+	library, problem := t.Library(ctx)
 	i, ok := library.Get(strings.TrimSpace(in.ID))
 	if !ok {
-		return getOutput{}, fmt.Errorf("there is no incident %q: search_incidents and list_incidents give their ids", cut(in.ID, 80))
+		if problem != "" {
+			problem = "\n" + problem
+		}
+		return getOutput{}, fmt.Errorf("there is no incident %q: search_incidents and list_incidents give their ids%s", cut(in.ID, 80), problem)
 	}
 	similar, err := library.Similar(i.ID, 3)
 	if err != nil {
@@ -211,6 +209,6 @@ func (t Tools) get(in getInput) (getOutput, error) {
 	return getOutput{
 		ID: i.ID, Org: i.Org, Date: i.Date, Title: i.Title, Change: i.Change, Mechanism: i.Mechanism, Impact: i.Impact, Lesson: i.Lesson,
 		Related: i.Related, Note: i.Note, URL: i.URL, Kinds: i.Kinds, Fields: i.Fields, Software: i.Software, Symptoms: i.Symptoms,
-		Rules: i.Rules, Case: i.IncidentLib, File: i.File, Similar: briefs(similar),
+		Rules: i.Rules, Case: i.IncidentLib, File: i.File, Similar: briefs(similar), Problem: cut(problem, maxError),
 	}, nil
 }

@@ -1,6 +1,7 @@
 package assist
 
 import (
+	"context"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -16,6 +17,7 @@ type ruleOutput struct {
 	Rule      *Rule   `json:"rule,omitempty"`
 	Incidents []brief `json:"incidents,omitempty" jsonschema:"that the rule would have warned of, the closest first"`
 	Rules     []Rule  `json:"rules,omitempty" jsonschema:"all of them, when no id was given"`
+	Problem   string  `json:"problem,omitempty" jsonschema:"what is missing, because it could not be read"`
 }
 
 func (ruleOutput) bounds(s *jsonschema.Schema) {
@@ -23,15 +25,16 @@ func (ruleOutput) bounds(s *jsonschema.Schema) {
 	array(s, "incidents", "rules")
 }
 
-func (t Tools) explain(in ruleInput) (ruleOutput, error) {
+func (t Tools) explain(ctx context.Context, in ruleInput) (ruleOutput, error) {
 	if err := checkLength("id", in.ID); err != nil {
 		return ruleOutput{}, err
 	}
 	id := strings.TrimSpace(in.ID)
 	if id == "" {
-		return ruleOutput{Rules: t.Rules()}, nil
+		list, problem := t.Rules(ctx)
+		return ruleOutput{Rules: list, Problem: cut(problem, maxError)}, nil
 	}
-	r, err := t.Rule(id)
+	r, err := t.Rule(ctx, id)
 	if err != nil {
 		return ruleOutput{}, err
 	}
