@@ -73,7 +73,7 @@
     }
     return out;
   }
-  function diffView(text, split) {
+  function diffView(text, split, name) {
     const body = el('tbody');
     const mark = (s) => el('td', { class: 'm', 'aria-hidden': 'true' }, s);
     const spoken = (s) => el('span', { class: 'skip' }, s);
@@ -104,7 +104,7 @@
         for (const r of right) body.append(el('tr', { class: 'add' }, mark('+'), el('td', null, spoken('added: '), r)));
       }
     }
-    return el('div', { class: split ? 'diff split' : 'diff', tabindex: 0, role: 'region', 'aria-label': 'difference' },
+    return el('div', { class: split ? 'diff split' : 'diff', tabindex: 0, role: 'group', 'aria-label': 'difference in ' + name },
       el('table', { role: 'presentation' }, body));
   }
 
@@ -195,7 +195,7 @@
     return el('article', { class: 'finding ' + f.severity, id: f.id, tabindex: -1 },
       el('div', { class: 'head' }, el('span', null, { error: '● Error', warning: '▲ Warning', note: '■ Note' }[f.severity]), el('span', { class: 'units' }, unitWords(f.units))),
       el('h3', null, f.kind + ' ', el('code', null, f.name), ': ', prose(f.message)),
-      f.hunk ? diffView(f.hunk.slice(1).join('\n'), false) : null,
+      f.hunk ? diffView(f.hunk.slice(1).join('\n'), false, f.kind + ' ' + f.name) : null,
       f.rollout ? rolloutView(f) : null, dl,
       el('div', { class: 'place' }, el('span', null, f.rule), f.path ? el('span', { class: 'path' }, f.path) : null, f.origin ? el('span', { class: 'path' }, f.origin) : null,
         change ? el('a', { href: '#' + change.id }, 'the whole change') : null, permalink(f.id)));
@@ -221,10 +221,10 @@
     if (c.e) body.append(el('ul', { class: 'effects' }, c.e.map((e) => el('li', { class: e.g ? 'grave' : null }, el('b', null, e.k), ': ' + e.t))));
     if (c.o) body.append(el('p', null, 'Elsewhere with other values:'), el('ul', null, c.o.map((o) => el('li', null, o))));
     if (c.x) body.append(el('p', null, 'No such change beside them: ', c.x.map((u) => [el('code', null, u), ' ']).flat()));
-    if (c.d) body.append(diffView(c.d, view.split));
+    if (c.d) body.append(diffView(c.d, view.split, c.k + ' ' + c.n));
     if (c.c) body.append(el('p', { class: 'muted' }, 'The diff is too long for this page: prdiff --format json has it.'));
     if (c.h && view.noise) {
-      body.append(el('p', null, 'Hidden as noise:'), el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'hidden fields' },
+      body.append(el('p', null, 'Hidden as noise:'), el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'hidden fields of ' + c.k + ' ' + c.n },
         el('table', { class: 'hidden-fields' }, el('thead', null, el('tr', null, ['field', 'before', 'after', 'filter'].map((h) => el('th', { scope: 'col' }, h)))),
           el('tbody', null, c.h.map((row) => el('tr', null, row.map((x, i) => el('td', null, i < 3 && x ? el('code', null, x) : x))))))));
     } else if (c.h && !c.d) body.append(el('p', { class: 'muted' }, 'All that differs is hidden as noise: press h to see it.'));
