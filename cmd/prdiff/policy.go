@@ -149,7 +149,7 @@ func newPolicy(base, head *source.Tree, scope config.Scope, now time.Time) (*pol
 	if err != nil {
 		return nil, err
 	}
-	before, err := readOwn(base, scope.Before())
+	before, err := readOwn(base, existing(base, scope.Before()))
 	if err != nil {
 		p.note(config.File, report.Skipped, "rules and postmortems are not asked as they are before the change: "+err.Error())
 		before = ownRules{}
@@ -178,6 +178,19 @@ func newPolicy(base, head *source.Tree, scope config.Scope, now time.Time) (*pol
 	p.settings = scope.Settings(p.rules)
 	p.options = diff.Options{Unfiltered: scope.FiltersOff(), Hide: scope.Hide()}
 	return p, p.checkConfig()
+}
+
+// existing gives a configuration without the files and folders that its tree does
+// not have: before the first rule is written, there is none.
+func existing(t *source.Tree, c *config.Config) *config.Config {
+	if c == nil {
+		return nil
+	}
+	only := *c
+	missing := func(p string) bool { return !t.Exists(p) }
+	only.RulePaths = slices.DeleteFunc(slices.Clone(c.RulePaths), missing)
+	only.IncidentPaths = slices.DeleteFunc(slices.Clone(c.IncidentPaths), missing)
+	return &only
 }
 
 // checkConfig says which rules the configurations name that do not exist: an error

@@ -43,6 +43,7 @@ func (l *Library) Rank(q Query) []Match {
 		}
 		if q.Rule != "" {
 			ev.named = slices.Contains(e.Rules, q.Rule) || e.Trigger != nil && e.Trigger.Rule == q.Rule
+			ev.triggered = e.Trigger != nil && e.Trigger.Rule == q.Rule
 			ev.waiting = slices.Contains(e.Topics, q.Rule)
 		}
 		if ev.enough() {
@@ -101,6 +102,7 @@ func (q Query) traits() traits {
 // evidence is what an entry shares with a finding.
 type evidence struct {
 	cited, named, waiting bool // by the rule; the rule by the entry; the rule as a topic
+	triggered             bool // the rule by the entry's own trigger
 	place                 int  // of the citation
 	kind, family          bool // the same kind; another kind with a pod template
 	field                 fieldMatch
@@ -191,6 +193,8 @@ func strength(field string) fieldMatch {
 func (ev evidence) score(e Incident) float64 {
 	var s float64
 	switch {
+	case ev.triggered:
+		s = 2000 // somebody of the team asked for just that
 	case ev.cited:
 		s = 1000 - 20*float64(min(ev.place, 10))
 	case ev.named:
