@@ -1,9 +1,11 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -99,8 +101,8 @@ func htmlCode(s string) string {
 }
 
 // linkish finds words that GitHub turns into something in plain text: mentions,
-// references to issues and commits, addresses.
-var linkish = regexp.MustCompile(`@|#\d|://|www\.|(?i:\bGH-\d)|^[0-9a-f]{7,40}\b`)
+// references to issues and commits, addresses, emoji.
+var linkish = regexp.MustCompile(`@|#\d|://|www\.|(?i:\bGH-\d)|^[0-9a-f]{7,40}\b|:[a-z+-][a-z0-9_+-]*:`)
 
 // mdProse gives a sentence in which code between single backticks stays code
 // and everything else is inert text.
@@ -196,4 +198,27 @@ func longestRun(s string, c byte) int {
 func webLink(url string) bool {
 	return (strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")) &&
 		!strings.ContainsAny(url, " <>()[]\"'`\\\n\r\t") && inert(url) == url
+}
+
+// inertJSON gives JSON of the same meaning in which no character acts on a
+// terminal, and nothing on a log of GitHub Actions, which obeys "##[" anywhere in a line.
+func inertJSON(data []byte) []byte {
+	data = bytes.ReplaceAll(data, []byte("##["), []byte(`#\u0023[`))
+	unsafe := func(r rune) bool { return r != '\n' && unsafeRune(r) }
+	if bytes.IndexFunc(data, unsafe) < 0 {
+		return data
+	}
+	out := make([]byte, 0, len(data)+64)
+	for len(data) > 0 {
+		r, size := utf8.DecodeRune(data)
+		if unsafe(r) {
+			for _, unit := range utf16.AppendRune(nil, r) {
+				out = append(out, `\u`+hexDigits(rune(unit), 4)...)
+			}
+		} else {
+			out = append(out, data[:size]...)
+		}
+		data = data[size:]
+	}
+	return out
 }

@@ -167,7 +167,7 @@ func SARIF(w io.Writer, r *Report, o Options) error {
 	if err := enc.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}); err != nil {
 		return err
 	}
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`#\u0023[`)))
+	_, err := w.Write(inertJSON(b.Bytes()))
 	return err
 }
 
