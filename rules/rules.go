@@ -96,6 +96,12 @@ var All = []*rule.Rule{
 	JobSuspended,
 
 	AutoscalerCeilingRaised,
+	AutoscalerCeilingLowered,
+	AutoscalerFloorLowered,
+	AutoscalerTargetMissing,
+	AutoscalerMetricsChanged,
+	QuotaTooSmall,
+	LimitRangeAdded,
 	DNSCapacity,
 
 	ClaimRemoved,
