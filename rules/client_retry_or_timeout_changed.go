@@ -55,6 +55,9 @@ func movesFar(c clientparam.Change) bool {
 	if c.Parameter != nil && c.Parameter.Family == "coredns" {
 		return false // the cluster's DNS has a rule of its own
 	}
+	if c.Name == "options ndots" && strings.Contains(string(c.Path), "dnsConfig") {
+		return false // so has ndots of pods, whose default is not the resolver's
+	}
 	j := c.Judge()
 	worse := j.Verdict == clientparam.Worse && (j.Factor == 0 || j.Factor >= half)
 	switch {

@@ -103,6 +103,10 @@ var All = []*rule.Rule{
 	QuotaTooSmall,
 	LimitRangeAdded,
 	DNSCapacity,
+	CorefileChanged,
+	DNSSettingsChanged,
+	DNSLookupsAdded,
+	NodeNetworkChanged,
 
 	ClaimRemoved,
 	StatefulSetVolumesLeft,
