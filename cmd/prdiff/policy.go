@@ -65,6 +65,17 @@ func readOwn(t *source.Tree, c *config.Config) (ownRules, error) {
 	}
 	ids := append(builtInIDs(), idsOf(own.set.Rules())...)
 	var errs []error
+	library, err := incident.Embedded().With(entries...)
+	if err != nil {
+		return own, err
+	}
+	for _, r := range own.set.Rules() {
+		for _, id := range r.Incidents {
+			if _, ok := library.Get(id); !ok {
+				errs = append(errs, fmt.Errorf("%s: %s: there is no incident %q: prdiff incidents lists them", own.set.FileOf(r.ID), r.ID, id))
+			}
+		}
+	}
 	for _, e := range entries {
 		for _, p := range e.CheckRules(func(id string) bool { return slices.Contains(ids, id) }) {
 			errs = append(errs, fmt.Errorf("%s:%d: %s", e.File, e.Line, p))

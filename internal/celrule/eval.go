@@ -136,7 +136,7 @@ func (f *frame) ResolveName(name string) (any, bool) {
 	case name == "unit":
 		v = map[string]any{
 			"name": f.pass.Name, "production": f.pass.InProduction(f.pass.Name),
-			"before": s.objects(f.pass.Before.All(), before), "after": s.objects(f.pass.After.All(), after),
+			"before": s.everything(before), "after": s.everything(after),
 		}
 	case name == "request":
 		v = request(f.change)

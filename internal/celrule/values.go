@@ -72,6 +72,7 @@ type view struct {
 	unit     *rule.Unit
 	complete [2]func(*object.Object) object.Value // before, after
 	native   map[*object.Object]any
+	all      [2][]any // every manifest of a side, nil until it is asked for
 }
 
 // The sides of a view.
@@ -107,6 +108,14 @@ func (s *Set) object(o *object.Object, side int) any {
 		s.view.native[o] = n
 	}
 	return n
+}
+
+// everything gives the manifests of one side.
+func (s *Set) everything(side int) []any {
+	if s.view.all[side] == nil {
+		s.view.all[side] = s.objects(s.set(side).All(), side)
+	}
+	return s.view.all[side]
 }
 
 func (s *Set) objects(list []*object.Object, side int) []any {
