@@ -43,6 +43,9 @@ func (w *side) kustomization(o *object.Object) (d Definition, wait string) {
 		d.Notes = append(d.Notes, "prune is off: what is deleted here stays in the cluster")
 	}
 	d.Path, d.Sources = s.Path, []Source{s}
+	if s.Engine == byNothing && !s.Mistake {
+		d.Path = "."
+	}
 	wait = w.variables(o, spec.Field("postBuild"), &d)
 	return d, wait
 }
