@@ -49,6 +49,9 @@ Rules and postmortems of your own are among what it tells when the folder has a
 				return usage("--root: %v", err)
 			}
 			defer folder.Close()
+			if isTerminal(e.stdin) {
+				fmt.Fprintln(e.stderr, "prdiff: waiting for an assistant's messages on stdin: see prdiff mcp --help, and end with control-D")
+			}
 			return assist.Serve(cmd.Context(), e.stdin, e.stdout, e.tools(folder))
 		},
 	}

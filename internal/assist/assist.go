@@ -7,6 +7,7 @@ package assist
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -79,7 +80,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, t Tools) error {
 	case err == nil, errors.Is(err, io.EOF), ctx.Err() != nil, ended.over() && errors.Is(err, mcp.ErrConnectionClosed):
 		return nil
 	}
-	return err
+	return fmt.Errorf("reading messages: %w", err)
 }
 
 // An ending remembers that a stream ended as it should.

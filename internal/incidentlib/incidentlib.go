@@ -166,10 +166,9 @@ func (c *Client) ask(ctx context.Context, base *url.URL, ids []string) (map[stri
 	client := c.client(base)
 	defer client.CloseIdleConnections()
 	type part struct {
-		id    string
-		set   func(*Case)
-		err   error
-		whole bool
+		id  string
+		set func(*Case)
+		err error
 	}
 	// Whoever comes after the end of ctx finds room here and goes.
 	parts := make(chan part, 2*len(ids))
