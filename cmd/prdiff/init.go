@@ -16,7 +16,9 @@ import (
 const configText = `# What prdiff looks at, and how it renders. Every key may be left out.
 # A path without a slash matches at any depth, one with a slash from the root on;
 # * stops at slashes, ** does not; a folder stands for all below it.
-# In a pull request, what leaves something out counts once it is merged.
+# In a pull request, what leaves something out or silences it counts once it is
+# merged. Check it with prdiff config check; editors know its keys by
+# yaml-language-server: $schema=https://raw.githubusercontent.com/prdiff/prdiff/main/config.schema.json
 
 paths:
   include: []        # look only at these; empty means everything
@@ -32,6 +34,30 @@ units: {}            # what units need to be evaluated:
 #  environments/prod:
 #    extStr: {region: eu}
 #    tlaCode: {replicas: "3"}
+
+clusters: {}         # what prdiff should know of the clusters:
+#  kubernetesVersion: "1.33"
+#  production: [environments/prod/**]     # elsewhere, an error is shown as a warning
+#  criticalNamespaces: [kube-system]      # there, a warning is shown as an error
+
+rules: {}
+#  paths: [policies]                      # rules of your own, in CEL, and admission policies
+#  severity: {image-tag-unpinned: off}    # off, note, warning, error
+#  parameters:                            # thresholds: prdiff rules ID
+#    autoscaler-ceiling-raised: {growthPercent: 100}
+
+suppress: []         # findings that do not count, each with a reason:
+#  - rule: service-recreated
+#    object: Service prod/web
+#    reason: planned for the night of the 3rd
+#    expires: 2026-03-03
+
+filters: {}          # differences that are noise here:
+#  hide:
+#    - {object: ConfigMap */build-info, path: data.built, reason: the time of the build}
+
+incidents: {}
+#  paths: [docs/postmortems]              # your own: prdiff incidents new ID
 `
 
 func initCommand(e env) *cobra.Command {
