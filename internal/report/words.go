@@ -117,6 +117,11 @@ func accounting(r *Report) string {
 		counts[c.Action]++
 	}
 	looked := len(r.Units) - r.Count(Skipped)
+	for _, u := range r.Units {
+		if u.Status == Skipped && changed[u.Name] {
+			looked++ // a part of it could be: the values of a chart that is elsewhere
+		}
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %s %s", len(changed), plural(looked, "unit"), changeVerb(len(changed)))
 	if len(visible) > 0 {
