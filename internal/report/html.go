@@ -50,6 +50,9 @@ func HTML(w io.Writer, r *Report, o Options) error {
 		Changes:    len(data.Changes),
 		Titles:     pageTitles(r),
 		Silenced:   pageSilenced(r),
+		Silencers:  pageSilencers(r),
+		Reasons:    pageFilterReasons(r),
+		Off:        offWords(r, inert),
 		Hidden:     hiddenWords(r),
 		Statuses:   statuses(r),
 		Version:    inert(r.Version),
@@ -96,7 +99,10 @@ type pageView struct {
 	Findings, Changes int
 	Titles            []string // of the findings, for those who run no scripts
 	Silenced          []string
+	Silencers         []string // suppressions to look at
 	Hidden, Statuses  string
+	Reasons           []string // of filters of the users' own
+	Off               string   // rules that are switched off
 	Dropped           string
 	Version, Time     string
 }
@@ -212,4 +218,22 @@ func pageSilenced(r *Report) []string {
 		}
 	}
 	return slices.Clip(out)
+}
+
+func pageSilencers(r *Report) []string {
+	var out []string
+	for _, line := range silencerWords(r) {
+		out = append(out, inert(cut(line, 600)))
+	}
+	return out
+}
+
+func pageFilterReasons(r *Report) []string {
+	var out []string
+	for _, h := range r.Hidden {
+		if h.Reason != "" {
+			out = append(out, inert(cut(h.Filter+": "+h.Reason, 600)))
+		}
+	}
+	return out
 }

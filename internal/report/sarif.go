@@ -138,6 +138,16 @@ func SARIF(w io.Writer, r *Report, o Options) error {
 	if n := r.Count(Skipped); n > 0 {
 		notify("note", "%s skipped", plural(n, "unit"))
 	}
+	for i, line := range silencerWords(r) {
+		if i == sarifNotes {
+			notify("note", "and more suppressions to look at")
+			break
+		}
+		notify("note", "suppression to look at: %s", line)
+	}
+	if words := offWords(r, inert); words != "" {
+		notify("note", "%s", words)
+	}
 	index := map[string]int{}
 	from := newSources(r)
 	left := 0
