@@ -54,18 +54,18 @@ func TestDiffOfNothing(t *testing.T) {
 func large(t *testing.T) *report.Report {
 	t.Helper()
 	r := sample()
-	v, w, y := object.Of(strings.Repeat("v", 10_000)), object.Of(strings.Repeat("w", 5000)), object.Of("y")
-	for i := range 400 {
+	v, w, y := object.Of(strings.Repeat("v", 3000)), object.Of(strings.Repeat("w", 2500)), object.Of("y")
+	for i := range 330 {
 		f := r.Findings[0]
 		f.Message, f.Consequence = fmt.Sprint("finding ", i), strings.Repeat("c", 2000)
 		f.Before = v
 		f.Units = strings.Split(strings.Repeat("u,", 100), ",")
 		f.Related = make([]object.Ref, 50)
 		r.Findings = append(r.Findings, f)
-		r.Units = append(r.Units, report.Unit{Name: fmt.Sprint("u", i), Status: report.Failed, Error: strings.Repeat("e", 10_000)})
-		ch := report.Change{Diff: strings.Repeat("+ line\n", 5000)}
+		r.Units = append(r.Units, report.Unit{Name: fmt.Sprint("u", i), Status: report.Failed, Error: strings.Repeat("e", 1000)})
+		ch := report.Change{Diff: strings.Repeat("+ line\n", 1000)}
 		ch.Action, ch.Ref = diff.Update, object.Ref{Kind: "ConfigMap", Name: fmt.Sprint("c", i)}
-		for range 100 {
+		for range 50 {
 			ch.Fields = append(ch.Fields, diff.Field{Path: "data.x", Op: diff.Set, Before: w, After: y})
 		}
 		r.Changes = append(r.Changes, ch)
@@ -94,7 +94,7 @@ func TestDiffHasBounds(t *testing.T) {
 			t.Errorf("%d changes, want at most %d", len(out.Changes), most)
 		}
 		left := strings.Join(out.LeftOut, ", ")
-		for _, part := range []string{"more units not looked at", "101 more findings", "findings told in brief", "related objects", fmt.Sprint(len(r.Changes)-len(out.Changes), " more changed objects"), "large value"} {
+		for _, part := range []string{"more units not looked at", "31 more findings", "findings told in brief", "related objects", fmt.Sprint(len(r.Changes)-len(out.Changes), " more changed objects"), "large value"} {
 			if !strings.Contains(left, part) {
 				t.Errorf("left out: %s; want %q among it", left, part)
 			}
