@@ -8,31 +8,41 @@ import (
 )
 
 // findingHunk gives the lines of a diff that show the field a finding is about
-// and nothing else, at most n of them; nil when the finding is about no field
-// and the object has no diff. The first line names the object and the path.
-func findingHunk(r *Report, f Finding, n int) []string {
-	head := " " + f.Ref.String()
+// and nothing else, at most n of them, or half as many of a whole object; nil when
+// the finding is about no field and the object has no diff. at is the field, "" for
+// an object as a whole: the object is named where the finding is.
+func findingHunk(r *Report, f Finding, n int) (at string, hunk []string) {
 	var lines []string
 	if f.Path != "" && (f.Before.Exists() || f.After.Exists()) {
-		head += "   " + string(f.Path)
+		at = inert(string(f.Path))
+		if len(at) > narrow {
+			at = inert(shortPath(f.Path))
+		}
 		lines = valueLines(f)
 	} else {
 		i := slices.IndexFunc(r.Changes, func(c Change) bool { return c.Ref == f.Ref })
 		if i < 0 || r.Changes[i].Diff == "" {
-			return nil
+			return "", nil
 		}
-		lines = strings.Split(strings.TrimSuffix(r.Changes[i].Diff, "\n"), "\n")
+		n /= 2
+		for l := range strings.SplitSeq(strings.TrimSuffix(r.Changes[i].Diff, "\n"), "\n") {
+			if !strings.HasPrefix(l, "@@ -0,0 ") { // all of it is new
+				lines = append(lines, l)
+			}
+		}
 	}
-	out := []string{cut(inert(head), lineLimit)}
 	for i, l := range lines {
 		if i == n && len(lines) > n+1 {
-			out = append(out, " … "+plural(len(lines)-n, "more line"))
+			hunk = append(hunk, " … "+plural(len(lines)-n, "more line"))
 			break
 		}
-		out = append(out, cut(inert(l), lineLimit))
+		hunk = append(hunk, cut(inert(l), lineLimit))
 	}
-	return out
+	return at, hunk
 }
+
+// narrow is how many characters of code a phone shows in one line.
+const narrow = 44
 
 // lineLimit is how many characters of one line are shown to people.
 const lineLimit = 240

@@ -178,7 +178,9 @@ func mdFindings(r *Report, room int) (text string, left, briefs int) {
 		if f.Suppressed != nil {
 			continue
 		}
-		full = append(full, mdFinding(r, f))
+		// Where nothing is worse, the first stands open: all that matters is said
+		// without a click.
+		full = append(full, mdFinding(r, f, len(full) == 0 && r.Worst() < rule.Error))
 		brief = append(brief, mdBrief(f))
 		total += len(brief[len(brief)-1])
 	}
@@ -210,23 +212,33 @@ func mdFindings(r *Report, room int) (text string, left, briefs int) {
 }
 
 // mdFinding gives one finding in full: errors as an alert with what belongs to
-// it, the others folded.
-func mdFinding(r *Report, f Finding) string {
+// it, the others folded, or open.
+func mdFinding(r *Report, f Finding, open bool) string {
 	var b strings.Builder
 	what := fmt.Sprintf("%s %s", mdKind(f.Ref.Kind), mdCode(qualified(f.Ref)))
 	if f.Severity == rule.Error {
-		fmt.Fprintf(&b, "\n> [!CAUTION]\n> **%s**: %s\n", what, sentence(mdProse(f.Message)))
+		fmt.Fprintf(&b, "\n> [!CAUTION]\n> **%s**: %s\n", what, stopped(mdProse(f.Message)))
 	} else {
 		icon := map[rule.Severity]string{rule.Warning: "🟡", rule.Note: "🔵"}[f.Severity]
-		fmt.Fprintf(&b, "\n<details><summary>%s <b>%s %s</b>: %s</summary>\n",
-			icon, htmlKind(f.Ref.Kind), htmlCode(qualified(f.Ref)), htmlText(cut(f.Message, 400)))
+		details := "<details>"
+		if open {
+			details = "<details open>"
+		}
+		fmt.Fprintf(&b, "\n%s<summary>%s <b>%s %s</b>: %s</summary>\n",
+			details, icon, htmlKind(f.Ref.Kind), htmlCode(qualified(f.Ref)), htmlText(cut(f.Message, 400)))
 	}
-	if hunk := findingHunk(r, f, 16); hunk != nil {
+	if at, hunk := findingHunk(r, f, 16); hunk != nil {
+		if at != "" {
+			hunk = append([]string{" " + at}, hunk...)
+		}
 		b.WriteString("\n" + mdFence("diff", hunk))
 	}
 	for _, p := range [][2]string{{"What happens", f.Consequence}, {"Instead", f.Advice}} {
 		if p[1] != "" {
 			fmt.Fprintf(&b, "\n**%s.** %s\n", p[0], sentence(mdProse(p[1])))
+		}
+		if p[0] == "What happens" && f.Severity == rule.Error {
+			b.WriteString(mdRollout(f))
 		}
 	}
 	for i, inc := range cited(r, f) {
@@ -258,6 +270,34 @@ func mdFinding(r *Report, f Finding) string {
 		b.WriteString("\n</details>\n")
 	}
 	return b.String()
+}
+
+// mdRollout draws who answers before the merge and once the first new pods are
+// ready; the words for it are in the consequence. Names that could mean something in
+// the language of the graph are left out with it. GitHub breaks graphs in closed
+// folds (https://github.com/mermaid-js/mermaid/issues/3504), so they stand in none.
+func mdRollout(f Finding) string {
+	x := f.Rollout
+	if x == nil || x.Before == 0 || !x.ReachesNew || x.ReachesOld || !graphName(f.Ref.Kind) || !graphName(f.Ref.Name) {
+		return ""
+	}
+	wave := min(x.FirstWave, x.Before)
+	first := fmt.Sprintf("after: %s", plural(wave, "pod"))
+	if wave > 0 && wave < x.Before {
+		first += fmt.Sprintf(", %s times the load", short(float64(x.Before)/float64(wave)))
+	}
+	return "\n" + mdFence("mermaid", []string{
+		"flowchart LR",
+		fmt.Sprintf("  S([%s %s]) -- \"before: %s\" --> O[running pods, out of reach]", f.Ref.Kind, f.Ref.Name, plural(x.Before, "pod")),
+		fmt.Sprintf("  S == \"%s\" ==> N[first new pods]", first),
+		"  linkStyle 0 stroke:#999,stroke-dasharray:4",
+		"  linkStyle 1 stroke:#d1242f",
+	})
+}
+
+// graphName says whether a name is but a name in a graph.
+func graphName(s string) bool {
+	return s != "" && len(s) <= 63 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") == "" && !strings.Contains(s, "--") && s != "end"
 }
 
 // mdBrief gives one finding in one line.
@@ -377,9 +417,21 @@ func mdChanges(r *Report, o Options, room int) (text string, noRows, noDiffs int
 func mdSummary(c same) string {
 	s := summary(c.Change, mdCell)
 	if effects := c.effects(); len(effects) > 0 && (grave(effects[0].Kind) || noise(c.Change.Change) != "") {
-		s += " · **" + effectName(effects[0].Kind) + "**: " + mdCellProse(cut(effects[0].Text, 200))
+		s += " · **" + effectName(effects[0].Kind) + "**: " + mdCellProse(shortEffect(effects[0].Text))
 	}
-	return s
+	return strings.TrimSuffix(s, ": ")
+}
+
+// shortEffect gives the first part of what an effect does, for a cell, or nothing
+// when that is long, too.
+func shortEffect(text string) string {
+	if i := strings.IndexAny(text, ",;:"); i > 0 {
+		text = text[:i]
+	}
+	if len(text) > 60 {
+		return ""
+	}
+	return text
 }
 
 // mdChange gives one change folded: what it does, its diff, and the source files

@@ -230,9 +230,10 @@ func (p *pageMaker) finding(f Finding, at map[object.Ref]int) {
 		ID:   p.id("f-", f.Fingerprint, f.Rule, f.Ref.String(), string(f.Path)),
 		Rule: inert(f.Rule), Severity: f.Severity.String(), Units: p.unitsOf(f.Units), Kind: inert(f.Ref.Kind), Name: inert(qualified(f.Ref)),
 		Path: inert(string(f.Path)), Message: stopped(inert(f.Message)), Consequence: sentence(inert(f.Consequence)),
-		Advice: sentence(strings.Join(strings.Fields(inert(f.Advice)), " ")), Hunk: findingHunk(p.r, f, 60), Change: -1,
+		Advice: sentence(strings.Join(strings.Fields(inert(f.Advice)), " ")), Change: -1,
 		Similar: similarText(similar(p.r, f), inert),
 	}
+	_, out.Hunk = findingHunk(p.r, f, 60)
 	if f.Origin.Path != "" {
 		out.Origin = inert(f.Origin.String())
 	}

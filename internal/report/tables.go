@@ -140,7 +140,7 @@ func restartTable(r *Report) table {
 		}
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.pods, a.pods) })
-	t := table{head: []string{"workload", "how", "in", "pods"}, right: 3}
+	t := table{head: []string{"workload", "pods", "how", "in"}}
 	t.title = plural(len(r.Numbers.Restarts), "workload") + " with " + plural(pods, "pod") + " restart, start or end"
 	if len(r.Numbers.Restarts) == 1 {
 		t.title = "1 workload with " + plural(pods, "pod") + " restarts, starts or ends"
@@ -156,7 +156,7 @@ func restartTable(r *Report) table {
 				count = strconv.Itoa(g.pods) + " or more"
 			}
 		}
-		t.add(code(g.first.Ref.String()), word("%s", g.first.How), code(inUnits(g.units, func(s string) string { return s })), word("%s", count))
+		t.add(code(g.first.Ref.String()), word("%s", count), word("%s", g.first.How), code(inUnits(g.units, func(s string) string { return s })))
 	}
 	return t
 }
@@ -327,7 +327,11 @@ func mdTables(r *Report, room int) string {
 	}
 	fmt.Fprintf(&b, "\n<details><summary><b>In numbers</b>: %s</summary>\n", htmlText(strings.Join(titles, ", ")))
 	for _, t := range all {
-		fmt.Fprintf(&b, "\n%s:\n\n| %s |\n|%s\n", capital(mdProse(t.title)), strings.Join(t.head, " | "),
+		b.WriteString("\n")
+		if len(all) > 1 {
+			fmt.Fprintf(&b, "%s:\n\n", capital(mdProse(t.title)))
+		}
+		fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(t.head, " | "),
 			strings.Repeat("---|", max(0, t.leftColumns()))+strings.Repeat("--:|", len(t.head)-t.leftColumns()))
 		for _, row := range t.rows {
 			cells := t.cells(row, func(s string) string { return mdCell(cut(s, 120)) }, func(s string) string { return mdCellProse(cut(s, 300)) })

@@ -139,11 +139,11 @@ func (t *text) finding(f Finding) {
 	color := map[rule.Severity]string{rule.Error: boldRed, rule.Warning: yellow, rule.Note: blue}[f.Severity]
 	t.printf("\n%s %s: %s\n", t.paint(color, f.Severity.String()), t.paint(bold, inert(f.Ref.String())), inert(f.Message))
 	t.printf("  %s\n", t.paint(dim, strings.Join(findingPlace(f, inert), " · ")))
-	for i, l := range findingHunk(t.r, f, 16) {
-		if i == 0 {
-			t.printf("   %s\n", t.paint(cyan, l))
-			continue
-		}
+	at, hunk := findingHunk(t.r, f, 16)
+	if at != "" {
+		t.printf("    %s\n", t.paint(cyan, at))
+	}
+	for _, l := range hunk {
 		t.printf("   %s\n", t.diffLine(l))
 	}
 	t.paragraph("What happens", sentence(f.Consequence))

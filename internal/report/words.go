@@ -273,14 +273,7 @@ func summary(c Change, show func(string) string) string {
 // most limit bytes.
 func fieldWords(f diff.Field, limit int, show func(string) string) string {
 	small := func(v object.Value) bool { return small(v, limit) }
-	path := string(f.Path)
-	for _, prefix := range []string{"spec.template.spec.", "spec.jobTemplate.spec.template.spec.", "spec."} {
-		if p, ok := strings.CutPrefix(path, prefix); ok {
-			path = p
-			break
-		}
-	}
-	path = show(cut(path, 80))
+	path := show(cut(shortPath(f.Path), 80))
 	value := func(v object.Value) string { return show(cmp.Or(v.String(), `""`)) }
 	if f.Reordered {
 		return path + " in another order"
@@ -301,6 +294,16 @@ func fieldWords(f diff.Field, limit int, show func(string) string) string {
 		return path + " " + value(f.Before) + " → " + value(f.After)
 	}
 	return path + " changed"
+}
+
+// shortPath leaves out of a path what everybody knows.
+func shortPath(p object.Path) string {
+	for _, prefix := range []string{"spec.template.spec.", "spec.jobTemplate.spec.template.spec.", "spec."} {
+		if short, ok := strings.CutPrefix(string(p), prefix); ok {
+			return short
+		}
+	}
+	return string(p)
 }
 
 // small says whether a value is short enough to stand in a sentence.

@@ -195,7 +195,7 @@
     return el('article', { class: 'finding ' + f.severity, id: f.id, tabindex: -1 },
       el('div', { class: 'head' }, el('span', null, { error: '● Error', warning: '▲ Warning', note: '■ Note' }[f.severity]), el('span', { class: 'units' }, unitWords(f.units))),
       el('h3', null, f.kind + ' ', el('code', null, f.name), ': ', prose(f.message)),
-      f.hunk ? diffView(f.hunk.slice(1).join('\n'), false, f.kind + ' ' + f.name) : null,
+      f.hunk ? diffView(f.hunk.join('\n'), false, f.kind + ' ' + f.name) : null,
       f.rollout ? rolloutView(f) : null, dl,
       el('div', { class: 'place' }, el('span', null, f.rule), f.path ? el('span', { class: 'path' }, f.path) : null, f.origin ? el('span', { class: 'path' }, f.origin) : null,
         change ? el('a', { href: '#' + change.id }, 'the whole change') : null, permalink(f.id)));
