@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -21,11 +23,14 @@ func actionCommand(e env) *cobra.Command {
 		Hidden: true,
 		Args:   atMost(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			in := actionInputs{e}
+			if n := in.input("shards"); n != "" {
+				return in.matrix(cmd.Context(), n)
+			}
 			dir, err := os.MkdirTemp(e.getenv("RUNNER_TEMP"), "prdiff-report-")
 			if err != nil {
 				return err
 			}
-			in := actionInputs{e}
 			args, err := in.args(dir)
 			if err != nil {
 				return err
@@ -33,14 +38,45 @@ func actionCommand(e env) *cobra.Command {
 			if err := e.announce(dir); err != nil {
 				return err
 			}
-			inner := rootCommand(e)
-			inner.SetArgs(args)
-			inner.SetIn(e.stdin)
-			inner.SetOut(e.stdout)
-			inner.SetErr(e.stderr)
-			return inner.ExecuteContext(cmd.Context())
+			return e.command(cmd.Context(), args)
 		},
 	}
+}
+
+// command runs a command line of prdiff.
+func (e env) command(ctx context.Context, args []string) error {
+	inner := rootCommand(e)
+	inner.SetArgs(args)
+	inner.SetIn(e.stdin)
+	inner.SetOut(e.stdout)
+	inner.SetErr(e.stderr)
+	return inner.ExecuteContext(ctx)
+}
+
+// matrix divides the units into at most n jobs, and gives their matrix to later
+// jobs as an output.
+func (in actionInputs) matrix(ctx context.Context, n string) error {
+	var out bytes.Buffer
+	e := in.env
+	e.stdout = &out
+	args := []string{"units", "--affected", "--shards=" + n}
+	for _, flag := range []string{"base", "config"} {
+		if v := in.input(flag); v != "" {
+			args = append(args, "--"+flag+"="+v)
+		}
+	}
+	if err := e.command(ctx, append(append(args, "--"), in.lines("paths")...)); err != nil {
+		return err
+	}
+	matrix := strings.TrimSpace(out.String())
+	if _, err := fmt.Fprintln(in.stdout, matrix); err != nil {
+		return err
+	}
+	file := in.getenv("GITHUB_OUTPUT")
+	if file == "" {
+		return nil
+	}
+	return github.WriteOutputs(file, []github.Output{{Name: "matrix", Value: matrix}}, rand.Text)
 }
 
 // announce tells later steps where the reports will be. It comes first, as a run
@@ -112,7 +148,11 @@ func (in actionInputs) args(dir string) ([]string, error) {
 			add("format", f.format+"="+filepath.Join(dir, f.file))
 		}
 	}
-	if fork == "" {
+	switch {
+	case fork != "":
+	case in.input("shard") != "":
+		add("fail-on", "never") // the merged report decides
+	default:
 		add("fail-on", in.input("fail-on"))
 	}
 	published, err := in.places()
