@@ -261,3 +261,20 @@ func BenchmarkRun(b *testing.B) {
 		rule.Run(set.Rules(), []*rule.Unit{u})
 	}
 }
+
+func FuzzCompile(f *testing.F) {
+	f.Add([]byte(`{id: r, title: T, expression: "object.a == 1"}`))
+	f.Add([]byte("- {id: r, title: T, validations: [{expression: 'true'}]}\n- &a {id: b, match: *a}\n"))
+	f.Add([]byte(policyHead + "  validations: [{expression: object.spec.replicas <= 5}]\n"))
+	f.Add([]byte("apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nspec: {matchResources: {objectSelector: &s {matchLabels: *s}}}\n"))
+	u := unit(f, web("replicas: 1", "app:1", "x"), web("replicas: 9", "app", "y"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		set, err := celrule.Compile([]celrule.File{{Name: "f", Data: data}}, nil, nil, celrule.Limits{Evaluation: 10000, Run: 100000})
+		if (set == nil) == (err == nil) {
+			t.Fatalf("Compile() = %v, %v: exactly one must be there", set, err)
+		}
+		if set != nil {
+			rule.Run(set.Rules(), []*rule.Unit{u})
+		}
+	})
+}
