@@ -205,7 +205,9 @@ func (r *repo) mergeBase(ctx context.Context, base, head, baseName string) (stri
 //  3. upstream/main, upstream/master, origin/main, origin/master,
 //  4. the same of the only remote, if it has another name,
 //  5. main, master,
-//  6. HEAD: what is uncommitted is the change.
+//  6. HEAD, where the repository has no remote and no other branch: what is
+//     uncommitted is the change. Elsewhere a comparison of HEAD with itself would
+//     look like "nothing changes", so there it is an error.
 //
 // It gives the commit, and the name to show.
 func (r *repo) defaultBase(ctx context.Context) (id, name string, err error) {
@@ -226,7 +228,10 @@ func (r *repo) defaultBase(ctx context.Context) (id, name string, err error) {
 		}
 		refs = append(refs, "refs/remotes/"+remote+"/main", "refs/remotes/"+remote+"/master")
 	}
-	refs = append(refs, "refs/heads/main", "refs/heads/master", "HEAD")
+	refs = append(refs, "refs/heads/main", "refs/heads/master")
+	if r.alone(ctx) {
+		refs = append(refs, "HEAD")
+	}
 	for _, ref := range refs {
 		if id, err := r.revParse(ctx, ref+"^{commit}"); err == nil {
 			return id, r.shortName(ctx, ref), nil
@@ -236,9 +241,31 @@ func (r *repo) defaultBase(ctx context.Context) (id, name string, err error) {
 	}
 	_, err = r.commit(ctx, "HEAD")
 	if err == nil {
-		err = errorOf(ErrNoBase, "no branch to compare with was found: name one, as in --base REV")
+		err = errorOf(ErrNoBase, "which branch this would be merged into is not known here: name it, as in --base origin/main%s", r.fetchHint())
 	}
 	return "", "", err
+}
+
+// alone says whether the branch that is checked out is all that there is.
+func (r *repo) alone(ctx context.Context) bool {
+	if r.shallow || len(r.config.subsections("remote", "url")) > 0 || r.branch(ctx) == "" {
+		return false
+	}
+	out, err := r.git(ctx, nil, "for-each-ref", "--count=2", "--format=%(refname)", "refs/heads/")
+	return err == nil && strings.Count(out, "\n") <= 1
+}
+
+// fetchHint says how a branch comes into a clone that was made of another one alone.
+func (r *repo) fetchHint() string {
+	remotes := r.config.subsections("remote", "url")
+	if len(remotes) == 0 {
+		return ""
+	}
+	remote := remotes[0]
+	if slices.Contains(remotes, "origin") {
+		remote = "origin"
+	}
+	return fmt.Sprintf("; if it is not in this clone: git fetch %s main:refs/remotes/%s/main", shellQuote(remote), remote)
 }
 
 // otherUpstream gives the ref that the current branch follows, if it is called otherwise.

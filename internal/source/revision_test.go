@@ -346,3 +346,37 @@ func TestEditDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestNoBranchToMergeInto(t *testing.T) {
+	t.Run("a clone of one branch does not compare it with itself", func(t *testing.T) {
+		from := newRepo(t)
+		from.write("a.yaml", "a: 1\n")
+		from.commit("one")
+		from.git("checkout", "-q", "-b", "topic")
+		from.write("a.yaml", "a: 2\n")
+		from.commit("two")
+		r := from.clone("--depth=1", "--branch=topic", "--single-branch")
+		wantError(t, r.openError("", ""), "git fetch origin main:refs/remotes/origin/main", ErrNoBase)
+	})
+	t.Run("nor does a detached checkout", func(t *testing.T) {
+		r := newRepo(t, "--initial-branch=trunk")
+		r.write("a.yaml", "a: 1\n")
+		r.commit("one")
+		r.git("checkout", "-q", "--detach")
+		wantError(t, r.openError("", ""), "is not known here: name it", ErrNoBase)
+	})
+	t.Run("nor does one of several branches", func(t *testing.T) {
+		r := newRepo(t, "--initial-branch=trunk")
+		r.write("a.yaml", "a: 1\n")
+		r.commit("one")
+		r.git("checkout", "-q", "-b", "topic")
+		wantError(t, r.openError("", ""), "is not known here: name it", ErrNoBase)
+	})
+	t.Run("the only branch shows what is uncommitted", func(t *testing.T) {
+		r := newRepo(t, "--initial-branch=trunk")
+		r.write("a.yaml", "a: 1\n")
+		r.commit("one")
+		r.write("a.yaml", "a: 2\n")
+		checkChanged(t, r.open("", ""), "a.yaml")
+	})
+}
