@@ -18,7 +18,11 @@ func comparePieces(u render.Unit, before, after *render.Output, definitions sche
 	problems := slices.Concat(after.Problems, before.Problems)
 	partial := differing(after.Partial, before.Partial)
 	if before.Partial != "" != (after.Partial != "") && len(before.Parts) > 0 && len(after.Parts) > 0 {
-		// One side holds less than the other: what is not there is not gone.
+		// One side holds less than the other: what is not there is not gone. A
+		// change that takes from a unit what it needs has broken it.
+		if before.Partial == "" {
+			return result{units: []report.Unit{{Name: u.Name(), Renderer: u.Renderer, Status: report.Failed, Error: partial, Notes: notes(after.Notes, before.Notes)}}}
+		}
 		return result{units: []report.Unit{{Name: u.Name(), Renderer: u.Renderer, Status: report.Skipped, Error: partial, Notes: notes(after.Notes, before.Notes)}}}
 	}
 	var r result
