@@ -355,6 +355,7 @@ func TestNoBranchToMergeInto(t *testing.T) {
 		from.git("checkout", "-q", "-b", "topic")
 		from.write("a.yaml", "a: 2\n")
 		from.commit("two")
+		from.git("checkout", "-q", "main")
 		r := from.clone("--depth=1", "--branch=topic", "--single-branch")
 		wantError(t, r.openError("", ""), "git fetch origin main:refs/remotes/origin/main", ErrNoBase)
 	})
