@@ -230,33 +230,39 @@ func (w *side) speaks(name string) bool {
 
 // render renders units that were not yet, a few at a time.
 func (w *side) render(units []render.Unit) {
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	slots := make(chan struct{}, max(1, w.Jobs))
+	type job struct {
+		unit       render.Unit
+		definition *Definition
+		result     Rendered
+	}
+	var jobs []*job
 	for _, u := range units {
 		if w.seen(u) {
 			continue
 		}
-		var d *Definition
+		j := &job{unit: u}
 		if def, ok := w.out.Definitions[u]; ok {
-			d = &def
+			j.definition = &def
 		}
-		if r, ok := w.reuse(u, d); ok {
-			mu.Lock()
+		if r, ok := w.reuse(u, j.definition); ok {
 			w.out.all[u] = r
-			mu.Unlock()
 			continue
 		}
+		jobs = append(jobs, j)
+	}
+	var group sync.WaitGroup
+	slots := make(chan struct{}, max(1, w.Jobs))
+	for _, j := range jobs {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			out, err := w.Render(w.ctx, u, d)
-			mu.Lock()
-			w.out.all[u] = Rendered{out, err}
-			mu.Unlock()
+			j.result.Output, j.result.Err = w.Render(w.ctx, j.unit, j.definition)
 		})
 	}
 	group.Wait()
+	for _, j := range jobs {
+		w.out.all[j.unit] = j.result
+	}
 	for _, u := range units {
 		w.take(u)
 	}
