@@ -371,6 +371,24 @@ func (c *comparison) renderSide(ctx context.Context, s side, u render.Unit) (*re
 	return out, err
 }
 
+// withUnchanged adds to the units that change, by their names alone, those that are
+// the same on both sides: a rule may ask who is left out.
+func withUnchanged(parts []*rule.Unit, units []report.Unit) []*rule.Unit {
+	known := map[string]bool{}
+	for _, p := range parts {
+		known[p.Name] = true
+	}
+	all := slices.Clone(parts)
+	for _, u := range units {
+		if !known[u.Name] && (u.Status == report.Unchanged || u.Status == report.Rendered) {
+			known[u.Name] = true
+			all = append(all, &rule.Unit{Name: u.Name})
+		}
+	}
+	slices.SortFunc(all, func(a, b *rule.Unit) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
 // conclude asks the rules and fills the report in.
 func conclude(rep *report.Report, results []result, p *policy) {
 	var parts []*rule.Unit
@@ -394,7 +412,7 @@ func conclude(rep *report.Report, results []result, p *policy) {
 	rep.Numbers = report.Count(parts)
 
 	cited, told := map[string]bool{}, map[string]bool{}
-	for _, f := range p.ask(rep, parts) {
+	for _, f := range p.ask(rep, withUnchanged(parts, rep.Units)) {
 		rank(p.library, &f.Finding)
 		for _, id := range f.Incidents {
 			cited[id] = true

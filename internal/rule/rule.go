@@ -123,7 +123,7 @@ type Pass struct {
 }
 
 // A Fleet is one rule at work on all units together. Units that are the same
-// on both sides were not rendered and are not among them.
+// on both sides are among them by their names alone, without sets and changes.
 type Fleet struct {
 	Units []*Unit
 	Settings
