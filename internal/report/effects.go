@@ -51,11 +51,15 @@ type effect struct {
 	units []string // those that have it, nil when all of the set have
 }
 
-// effects gives the consequences of all members, each once, the gravest first.
+// effects gives the consequences of all members and of those that differ, each once, the gravest first.
 // The same fields may do more in one unit than in another: there may be more pods.
 func (s same) effects() []effect {
 	var out []effect
-	for _, c := range s.members {
+	all := s.members
+	for _, o := range s.others {
+		all = slices.Concat(all, o.members)
+	}
+	for _, c := range all {
 		for _, e := range c.Effects {
 			i := slices.IndexFunc(out, func(x effect) bool { return x.Kind == e.Kind && x.Text == e.Text })
 			if i < 0 {
@@ -66,7 +70,7 @@ func (s same) effects() []effect {
 		}
 	}
 	for i := range out {
-		if len(out[i].units) == len(s.members) {
+		if len(out[i].units) == len(all) {
 			out[i].units = nil
 		}
 	}

@@ -20,8 +20,9 @@ type same struct {
 // A variant is a change that differs in a few values from what most units have.
 type variant struct {
 	Change
-	units []string
-	how   []string // what it differs in, from the side of the variant
+	units   []string
+	members []Change
+	how     []string // what it differs in, from the side of the variant
 }
 
 // folded gives the changes of which something is to see, or all of them, each set
@@ -79,7 +80,7 @@ func foldVariants(all []same) []same {
 		}
 		for _, i := range list {
 			if how, ok := differences(main.Change, all[i].Change); ok && i != most && !gone[i] {
-				main.others = append(main.others, variant{all[i].Change, all[i].units, how})
+				main.others = append(main.others, variant{all[i].Change, all[i].units, all[i].members, how})
 				gone[i] = true
 			}
 		}

@@ -71,8 +71,10 @@ func TestIdenticalChangesAreToldOnce(t *testing.T) {
 		said = append(said, effectWords(e, inert))
 	}
 	want = []string{
-		"rolling restart: replaces 3 pods, at most 25% more and 25% fewer at a time (cells/cell-00 and 35 more)",
+		"rolling restart: replaces 3 pods, at most 25% more and 25% fewer at a time (cells/cell-00 and 36 more)",
 		"rolling restart: replaces 30 pods, at most 25% more and 25% fewer at a time (cells/cell-05)",
+		"rolling restart: replaces 5 pods, at most 25% more and 25% fewer at a time (cells/cell-03)",
+		"in place: starts 2 more pods beside 3 (cells/cell-03)",
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("effects() = %q, want %q", said, want)
@@ -126,5 +128,29 @@ func TestNoiseThatRestartsPodsSaysWhyItStands(t *testing.T) {
 `
 	if !strings.Contains(b.String(), want) {
 		t.Errorf("the report = %s\nwant in it %s", b.String(), want)
+	}
+}
+
+func TestUnitsThatDifferAreCounted(t *testing.T) {
+	r := fleet(t, 40)
+	if got, want := changesTitle(folded(r, false)), "39 objects in 39 units, 1 of them the same in several"; got != want {
+		t.Errorf("title = %q, want %q", got, want)
+	}
+	data, _ := pageDataOf(r)
+	if len(data.Changes) != 1 || len(data.Changes[0].Units) != 37 || len(data.Changes[0].Variants) != 2 {
+		t.Errorf("the page has %+v, want one change in 37 units, of which 2 more differ", data.Changes)
+	}
+}
+
+func TestGraphsAreDrawnOfPlainNamesOnly(t *testing.T) {
+	f := sample(t).Findings[0]
+	if mdRollout(f) == "" {
+		t.Error("no graph of a finding with a rollout")
+	}
+	for _, name := range []string{"a\"b", "a]", "end", "a-->b", "x;y", "<b>", "", strings.Repeat("x", 100), nasty} {
+		f.Ref.Name = name
+		if got := mdRollout(f); got != "" {
+			t.Errorf("%q is in a graph: %s", name, got)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/prdiff/prdiff/internal/rule"
@@ -180,7 +181,7 @@ func mdFindings(r *Report, room int) (text string, left, briefs int) {
 		}
 		// Where nothing is worse, the first stands open: all that matters is said
 		// without a click.
-		full = append(full, mdFinding(r, f, len(full) == 0 && r.Worst() < rule.Error))
+		full = append(full, mdFinding(r, f, len(full) == 0 && f.Severity == rule.Warning))
 		brief = append(brief, mdBrief(f))
 		total += len(brief[len(brief)-1])
 	}
@@ -476,8 +477,12 @@ func changesTitle(all []same) string {
 	objects, shared := 0, 0
 	units := map[string]bool{}
 	for _, c := range all {
-		objects += len(c.units)
-		for _, u := range c.units {
+		has := c.units
+		for _, o := range c.others {
+			has = slices.Concat(has, o.units)
+		}
+		objects += len(has)
+		for _, u := range has {
 			units[u] = true
 		}
 		if len(c.units) > 1 {

@@ -81,6 +81,7 @@ type (
 		Hidden    [][4]string  `json:"h,omitempty"` // path, before, after, filter
 		Noise     bool         `json:"z,omitempty"` // shown only with what is hidden
 		Others    []string     `json:"o,omitempty"`
+		Variants  []int        `json:"v,omitempty"` // the units of Others
 		Elsewhere []string     `json:"x,omitempty"`
 		Sources   []string     `json:"f,omitempty"`
 		Origin    string       `json:"l,omitempty"`
@@ -101,6 +102,11 @@ func pageDataOf(r *Report) (data pageData, dropped int) {
 	for _, s := range folded(r, true) {
 		for _, c := range s.members {
 			at[c.Ref] = len(p.data.Changes)
+		}
+		for _, o := range s.others {
+			for _, c := range o.members {
+				at[c.Ref] = len(p.data.Changes)
+			}
 		}
 		p.change(s)
 	}
@@ -178,6 +184,9 @@ func (p *pageMaker) change(s same) {
 	}
 	for _, o := range s.others {
 		out.Others = append(out.Others, inert(strings.Join(o.units, ", ")+": "+strings.Join(o.how, ", ")))
+	}
+	for _, o := range s.others {
+		out.Variants = append(out.Variants, p.unitsOf(o.units)...)
 	}
 	for _, u := range s.elsewhere {
 		out.Elsewhere = append(out.Elsewhere, inert(u))

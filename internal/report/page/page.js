@@ -209,7 +209,7 @@
         el('span', { class: 'sign ' + cls, role: 'img', 'aria-label': signName[c.a] || 'changed' }, c.a), el('span', { class: 'what' }, c.k + ' ' + c.n),
         c.worst ? el('span', { class: 'badge ' + c.worst }, c.worst) : null,
         grave.length ? el('span', { class: 'badge mod' }, grave[0].k) : null,
-        el('span', { class: 'why' }, prose(c.s)), el('span', { class: 'where' }, unitWords(c.u) + (c.o ? '; ' + c.o.length + ' differ' : '') + (c.x ? '; not in ' + c.x.length : ''))));
+        el('span', { class: 'why' }, prose(c.s)), el('span', { class: 'where' }, unitWords(c.u) + (c.v ? '; ' + (c.v.length === 1 ? '1 differs' : c.v.length + ' differ') : '') + (c.x ? '; not in ' + c.x.length : ''))));
     details.addEventListener('toggle', () => { if (details.open) fill(details, c); });
     return details;
   }
@@ -265,7 +265,7 @@
   function changePasses(c) {
     if (c.z && !view.noise) return false;
     if ((view.severity || view.rule) && !(c.r || []).some((i) => (!view.severity || rank[data.findings[i].severity] >= rank[view.severity]) && (!view.rule || data.findings[i].rule === view.rule))) return false;
-    return (!view.kind || c.k === view.kind) && inUnit(c.u) && terms().every((t) => changeText(c).includes(t));
+    return (!view.kind || c.k === view.kind) && inUnit(c.v ? c.u.concat(c.v) : c.u) && terms().every((t) => changeText(c).includes(t));
   }
   // A list draws its items a chunk at a time, the next one when its end comes near.
   function list(box, make) {
@@ -299,8 +299,8 @@
     $('findings-part').hidden = f.length === 0;
     $('changes-part').hidden = c.length === 0;
     $('findings-title').textContent = plural(f.length, 'finding');
-    const all = c.reduce((n, x) => n + x.u.length, 0);
-    $('changes-title').textContent = plural(all, 'changed object') + (all > c.length ? ', ' + c.length.toLocaleString('en') + ' of them different' : '');
+    const all = c.reduce((n, x) => n + x.u.length + (x.v || []).length, 0);
+    $('changes-title').textContent = plural(all, 'changed object') + (all > c.length ? ', told in ' + c.length.toLocaleString('en') : '');
     const filtered = view.q || view.unit || view.kind || view.severity || view.rule;
     $('count').textContent = filtered ? (f.length + c.length ? plural(f.length, 'finding') + ' and ' + plural(c.length, 'change') + ' match.' : 'Nothing matches.') : '';
     if (c.length <= 3) document.querySelectorAll('#changes > details').forEach((d) => { d.open = true; });
