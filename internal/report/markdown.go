@@ -173,34 +173,36 @@ func cutNames(names []string) []string {
 // mdFindings gives every finding, in full as long as there is room, and how many
 // got only a line. When not even their lines fit, rules stand for their findings.
 func mdFindings(r *Report, room int) (text string, left, briefs int) {
-	var full, brief []string
+	var findings []Finding
+	var brief []string
 	total := 0
 	for _, f := range r.Findings {
-		if f.Suppressed != nil {
-			continue
+		if f.Suppressed == nil {
+			findings, brief = append(findings, f), append(brief, mdBrief(f))
+			total += len(brief[len(brief)-1])
 		}
-		// Where nothing is worse, the first stands open: all that matters is said
-		// without a click.
-		full = append(full, mdFinding(r, f, len(full) == 0 && f.Severity == rule.Warning))
-		brief = append(brief, mdBrief(f))
-		total += len(brief[len(brief)-1])
 	}
 	if total > room {
 		text := mdByRule(r, room)
-		return text, room - len(text), len(full)
+		return text, room - len(text), len(findings)
 	}
 	// Every finding has its line; details are added from the top while they fit.
 	spare := room - total
 	var b strings.Builder
-	for i := range full {
-		if more := len(full[i]) - len(brief[i]); briefs == 0 && more <= spare {
-			b.WriteString(full[i])
-			spare -= more
-			continue
-		}
-		if briefs == 0 && b.Len() > 0 {
-			b.WriteString("\n")
-			spare--
+	for i, f := range findings {
+		if briefs == 0 {
+			// Where nothing is worse, the first stands open: all that matters is said
+			// without a click.
+			full := mdFinding(r, f, i == 0 && f.Severity == rule.Warning)
+			if more := len(full) - len(brief[i]); more <= spare {
+				b.WriteString(full)
+				spare -= more
+				continue
+			}
+			if b.Len() > 0 {
+				b.WriteString("\n")
+				spare--
+			}
 		}
 		briefs++
 		b.WriteString(brief[i])
