@@ -1,7 +1,7 @@
 # What a developer of prdiff types often. Everything here is plain go; nothing
 # needs make.
 
-.PHONY: build test race bench lint update demo
+.PHONY: build test race browser bench lint update demo
 
 build:
 	go build -o prdiff ./cmd/prdiff
@@ -11,6 +11,10 @@ test:
 
 race:
 	go test -race ./cmd/prdiff ./internal/source ./render/...
+
+# Clicks through the HTML report; needs Chromium.
+browser:
+	go test -tags browser ./internal/report -run Browser -chromium chromium
 
 bench:
 	go test -run '^$$' -bench . ./...
