@@ -310,7 +310,7 @@ func (c *comparison) renderUnit(ctx context.Context, base, head side, p pairing)
 		before, errBefore = &render.Output{}, nil
 	}
 	if reason := skipReason(p, errBefore, errAfter); reason != "" {
-		shown.Status, shown.Error = report.Skipped, reason
+		shown.Status, shown.Error, shown.Sources = report.Skipped, reason, shownSources(p)
 		return result{units: []report.Unit{shown}}
 	}
 	if errBefore != nil || errAfter != nil {

@@ -78,7 +78,21 @@ func verdicts(r *Report) []verdict {
 	if len(r.Units)-r.Count(Skipped) == 0 {
 		return []verdict{{"⚪", "note", "Nothing here renders to Kubernetes objects"}}
 	}
+	if n := touchedSkips(r); n > 0 {
+		return []verdict{{"⚪", "note", "Nothing changes in what could be looked at; " + plural(n, "changed unit") + " could not"}}
+	}
 	return []verdict{{"🟢", "ok", "Nothing changes in the cluster"}}
+}
+
+// touchedSkips counts the skipped units whose files differ between both sides.
+func touchedSkips(r *Report) int {
+	n := 0
+	for _, u := range r.Units {
+		if u.Status == Skipped && len(u.Sources) > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 type verdict struct{ icon, level, words string }
