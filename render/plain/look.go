@@ -24,6 +24,9 @@ const (
 type sight struct {
 	verdict verdict
 	reason  string
+	// near says that a foreign file speaks like an object of the core group, or
+	// misspells the keys of one: among manifests it is one with a mistake.
+	near bool
 }
 
 // look decides by the text of a file, without parsing it, whether it holds
@@ -32,16 +35,16 @@ type sight struct {
 // flow style pass when they only speak of apiVersion and kind.
 func look(name string, data []byte) sight {
 	if bytes.HasPrefix(data, []byte("\x00GITCRYPT")) {
-		return sight{leftOut, "not text"}
+		return sight{verdict: leftOut, reason: "not text"}
 	}
 	if utf16Mark(data) {
 		return sight{verdict: manifest}
 	}
 	if !bytes.Contains(data, []byte("apiVersion")) || !bytes.Contains(data, []byte("kind")) {
-		return sight{}
+		return sight{near: misspells(data)}
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
-		return sight{leftOut, "not text"}
+		return sight{verdict: leftOut, reason: "not text"}
 	}
 	text := bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
 	if first := bytes.TrimLeft(text, " \t\r\n"); len(first) > 0 && (first[0] == '{' || first[0] == '[') {
@@ -51,16 +54,30 @@ func look(name string, data []byte) sight {
 	for h := range heads(text) {
 		switch {
 		case !h.complete():
-			continue
+			found.near = found.near || h.hasAPI && h.hasKind && h.apiVersion == "v1" && !deniedGroup(h.apiVersion, h.kind)
 		case deniedGroup(h.apiVersion, h.kind):
 			if found.verdict == foreign {
-				found = sight{leftOut, "not a cluster object"}
+				found = sight{verdict: leftOut, reason: "not a cluster object"}
 			}
 		default:
 			return lookTemplate(name, data)
 		}
 	}
 	return found
+}
+
+var (
+	exactVersion, exactKind = regexp.MustCompile(`(?m)^apiVersion[ \t]*:`), regexp.MustCompile(`(?m)^kind[ \t]*:`)
+	versionKey, kindKey     = regexp.MustCompile(`(?mi)^api_?version[ \t]*:`), regexp.MustCompile(`(?mi)^kind[ \t]*:`)
+)
+
+// misspells says whether a text has the keys apiVersion and kind at its top, but
+// in capitals of its own.
+func misspells(data []byte) bool {
+	if !bytes.Contains(data, []byte("ersion")) || !versionKey.Match(data) || !kindKey.Match(data) {
+		return false
+	}
+	return !exactVersion.Match(data) || !exactKind.Match(data)
 }
 
 // lookParsed decides by parsing.
@@ -70,7 +87,7 @@ func lookParsed(name string, data []byte) sight {
 		return sight{verdict: manifest}
 	}
 	if len(objects) > 0 {
-		return sight{leftOut, "not a cluster object"}
+		return sight{verdict: leftOut, reason: "not a cluster object"}
 	}
 	for _, err := range errs {
 		if !isForeign(err) && speaksAsObject.Match(data) {
@@ -98,7 +115,7 @@ func lookTemplate(name string, data []byte) sight {
 	if len(objects) > 0 || len(errs) == 0 || !slices.ContainsFunc(errs, func(err error) bool { return !isForeign(err) }) {
 		return sight{verdict: manifest}
 	}
-	return sight{leftOut, "another tool's template: looks like a manifest but does not parse"}
+	return sight{verdict: leftOut, reason: "another tool's template: looks like a manifest but does not parse"}
 }
 
 func utf16Mark(data []byte) bool {

@@ -165,6 +165,9 @@ func file(t *source.Tree, unit, name string, out *render.Output) []*object.Objec
 			out.Notes = append(out.Notes, problem.Error())
 		case errors.Is(err, object.ErrNotManifest) && len(objects) > 0:
 			out.Notes = append(out.Notes, fmt.Sprintf("%s: left out: %v", object.Origin{Path: name, Line: problem.Line}, problem.Err))
+		case errors.Is(err, object.ErrNotManifest) && misspells(data):
+			problem.Err = errors.New("no Kubernetes object: its keys are written apiVersion and kind")
+			out.Problems = append(out.Problems, problem)
 		case errors.Is(err, object.ErrNotManifest):
 		case isToolFile(err):
 			out.Notes = append(out.Notes, fmt.Sprintf("%s: left out, not a cluster object: %v", object.Origin{Path: name, Line: problem.Line}, problem.Err))

@@ -303,3 +303,33 @@ func BenchmarkRender(b *testing.B) {
 		}
 	}
 }
+
+// A file that was meant as an object must not be passed by without a word: the
+// change that brings it would look as if it did nothing.
+func TestAManifestWithAMistakeAmongOthersIsAProblem(t *testing.T) {
+	cases := []struct{ name, content string }{
+		{"wrong indentation", "apiVersion: v1\nkind: ConfigMap\n  metadata: {name: x}\n"},
+		{"no name", "apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n"},
+		{"a key in capitals", "apiVersion: v1\nKind: ConfigMap\nmetadata: {name: x}\n"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			tr := tree(map[string]string{"k8s/good.yaml": service, "k8s/bad.yaml": c.content, "other/x.yaml": c.content})
+			r := New(Options{})
+			found, err := r.Find(tr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found.Units) != 1 || found.Units[0].Path != "k8s" {
+				t.Fatalf("units = %v, want just k8s", found.Units)
+			}
+			out, err := r.Render(context.Background(), tr, found.Units[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(out.Problems) != 1 || out.Problems[0].Path != "k8s/bad.yaml" {
+				t.Errorf("problems = %v, want one in k8s/bad.yaml", out.Problems)
+			}
+		})
+	}
+}

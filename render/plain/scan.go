@@ -30,6 +30,7 @@ type scan struct {
 	overlays map[string]string // folders with a kustomization, by its file
 
 	plain   map[string][]string        // folders with manifests, and those
+	near    map[string][]string        // files that are manifests with a mistake, if others lie beside them
 	example map[string][]string        // the same for examples by name
 	skipped map[render.Skipped]bool    // single files and folders
 	settled map[string]map[string]bool // reason to topmost folder: no need to look further
@@ -43,7 +44,7 @@ func newScan(r *Renderer, t *source.Tree) (*scan, error) {
 	s := &scan{
 		r: r, t: t, all: all,
 		dirs: map[string]bool{}, charts: map[string]bool{}, overlays: map[string]string{},
-		plain: map[string][]string{}, example: map[string][]string{}, skipped: map[render.Skipped]bool{}, settled: map[string]map[string]bool{},
+		plain: map[string][]string{}, near: map[string][]string{}, example: map[string][]string{}, skipped: map[render.Skipped]bool{}, settled: map[string]map[string]bool{},
 	}
 	s.index()
 	for _, name := range all {
@@ -64,6 +65,12 @@ func newScan(r *Renderer, t *source.Tree) (*scan, error) {
 			if skip.Reason == "example" {
 				delete(s.skipped, skip)
 			}
+		}
+	}
+	for dir, names := range s.near {
+		if len(s.plain[dir]) > 0 {
+			s.plain[dir] = append(s.plain[dir], names...)
+			slices.Sort(s.plain[dir])
 		}
 	}
 	return s, nil
@@ -110,8 +117,9 @@ func (s *scan) file(name string) {
 	}
 	v, data := s.look(name)
 	switch {
+	case v.verdict == foreign && v.near && s.overlays[dir] == "" && s.governor(dir) == "":
+		s.near[dir] = append(s.near[dir], name)
 	case v.verdict == foreign:
-		return
 	case v.verdict == leftOut && path.Base(name) == "spec.json": // of a Tanka environment, whose finder speaks of it
 	case v.verdict == leftOut:
 		s.skip(name, v.reason)
@@ -245,7 +253,7 @@ func (s *scan) look(name string) (sight, []byte) {
 		if errors.As(err, &at) {
 			err = at.Err
 		}
-		return sight{leftOut, err.Error()}, nil
+		return sight{verdict: leftOut, reason: err.Error()}, nil
 	}
 	return look(name, data), data
 }
