@@ -14,7 +14,7 @@ import (
 // the types; -update writes it. The ids of rules are not in it: prdiff config schema
 // adds them.
 func TestConfigSchemaIsCurrent(t *testing.T) {
-	const file = "../../config.schema.json"
+	const file = "../../internal/config/config.schema.json"
 	want, err := config.Schema(knownWords(), nil)
 	if err != nil {
 		t.Fatal(err)

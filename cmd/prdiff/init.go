@@ -18,7 +18,7 @@ const configText = `# What prdiff looks at, and how it renders. Every key may be
 # * stops at slashes, ** does not; a folder stands for all below it.
 # In a pull request, what leaves something out or silences it counts once it is
 # merged. Check it with prdiff config check; editors know its keys by
-# yaml-language-server: $schema=https://raw.githubusercontent.com/prdiff/prdiff/main/config.schema.json
+# yaml-language-server: $schema=https://raw.githubusercontent.com/prdiff/prdiff/main/internal/config/config.schema.json
 
 paths:
   include: []        # look only at these; empty means everything
