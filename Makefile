@@ -1,7 +1,7 @@
 # What a developer of prdiff types often. Everything here is plain go; nothing
 # needs make.
 
-.PHONY: build test race browser bench lint update demo
+.PHONY: build test race browser bench e2e lint update demo
 
 build:
 	go build -o prdiff ./cmd/prdiff
@@ -32,3 +32,7 @@ update:
 
 demo:
 	go run ./cmd/prdiff demo
+
+# The action as a runner runs it, against a GitHub on this machine; installs its tools.
+e2e:
+	.ci/e2e
