@@ -2,7 +2,7 @@ package rules
 
 import (
 	"fmt"
-	"net"
+	"net/netip"
 	"strings"
 
 	"github.com/prdiff/prdiff/internal/diff"
@@ -79,9 +79,9 @@ func hostOf(s string) string {
 		}
 		s, _, _ = strings.Cut(s, "/")
 	}
-	host, port, err := net.SplitHostPort(s)
-	if err != nil {
-		host, port = s, ""
+	host, port := s, ""
+	if i := strings.LastIndexByte(s, ':'); i >= 0 && !strings.Contains(s[i:], "]") && (!strings.Contains(s[:i], ":") || strings.HasSuffix(s[:i], "]")) {
+		host, port = strings.Trim(s[:i], "[]"), s[i+1:]
 	}
 	if host == "" || strings.ContainsAny(host, " /,=\n") || port == "" && !isAddress(host) && !strings.Contains(host, ".") {
 		return ""
@@ -91,5 +91,6 @@ func hostOf(s string) string {
 
 // isAddress says whether a host needs no lookup in DNS.
 func isAddress(host string) bool {
-	return host == "localhost" || net.ParseIP(strings.Trim(host, "[]")) != nil || strings.HasPrefix(host, "$(")
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil || strings.HasPrefix(host, "$(")
 }
