@@ -153,7 +153,10 @@ func startFails(p *rule.Pass, readers []object.Ref, grave bool) string {
 
 // checkKeysRead looks from a workload to the keys that it begins to read.
 func checkKeysRead(p *rule.Pass, c diff.Change) {
-	for _, r := range p.After.References(c.After) {
+	if c.Before != nil && !touchesReferences(c) {
+		return
+	}
+	for _, r := range object.References(c.After) {
 		if r.Key == "" || r.Optional || !slices.Contains(configKinds, r.To.GroupKind()) {
 			continue
 		}
@@ -161,7 +164,7 @@ func checkKeysRead(p *rule.Pass, c diff.Change) {
 		if target == nil || len(dataKeys(target)) == 0 || madeElsewhere(p.After, r.To) {
 			continue // it is not among the manifests, or something else fills it in
 		}
-		if _, ok := dataKeys(target)[r.Key]; ok || c.Before != nil && readBefore(p, c, r) {
+		if _, ok := dataKeys(target)[r.Key]; ok || c.Before != nil && readBefore(c, r) {
 			continue
 		}
 		text, _ := missesKey(p, r, r.Key)
@@ -173,8 +176,8 @@ func checkKeysRead(p *rule.Pass, c diff.Change) {
 
 // readBefore says whether the workload read the key already: what is missing then is
 // told of on the ConfigMap.
-func readBefore(p *rule.Pass, c diff.Change, now object.Reference) bool {
-	return slices.ContainsFunc(p.Before.References(c.Before), func(r object.Reference) bool {
+func readBefore(c diff.Change, now object.Reference) bool {
+	return slices.ContainsFunc(object.References(c.Before), func(r object.Reference) bool {
 		return r.To.Name == now.To.Name && r.To.Kind == now.To.Kind && r.Key == now.Key
 	})
 }

@@ -80,14 +80,17 @@ func checkConfigGone(p *rule.Pass, c diff.Change) {
 // checkNewNames looks for names in a workload that this change brings and that lead
 // nowhere.
 func checkNewNames(p *rule.Pass, c diff.Change) {
+	if !touchesReferences(c) {
+		return
+	}
 	var before []object.Reference // of ConfigMaps and Secrets
-	for _, r := range p.Before.References(c.Before) {
+	for _, r := range object.References(c.Before) {
 		if slices.Contains(configKinds, r.To.GroupKind()) {
 			before = append(before, r)
 		}
 	}
 	told := map[object.Ref]bool{}
-	for _, r := range p.After.References(c.After) {
+	for _, r := range object.References(c.After) {
 		if r.Optional || r.Use == object.UsePullSecret || !slices.Contains(configKinds, r.To.GroupKind()) || told[r.To] || p.After.Get(r.To) != nil ||
 			madeElsewhere(p.After, r.To) || slices.ContainsFunc(before, func(b object.Reference) bool { return sameName(b.To, r.To) }) {
 			continue

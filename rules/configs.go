@@ -17,6 +17,15 @@ var configKinds = []string{"ConfigMap", "Secret"}
 // dataFields are the maps of keys of a ConfigMap or Secret.
 var dataFields = []string{"data", "binaryData", "stringData"}
 
+// touchesReferences says whether a workload's change may be about the ConfigMaps and
+// Secrets that it names: most changes are about images, labels and annotations only.
+func touchesReferences(c diff.Change) bool {
+	return slices.ContainsFunc(c.Fields, func(f diff.Field) bool {
+		path := string(f.Path)
+		return !strings.HasSuffix(path, ".image") && !strings.Contains(path, ".labels") && !strings.Contains(path, ".annotations")
+	})
+}
+
 // dataKeys gives the keys of a ConfigMap or Secret, and where each stands.
 func dataKeys(o *object.Object) map[string]object.Path {
 	out := map[string]object.Path{}
