@@ -47,6 +47,14 @@ func isSecretName(name string) bool {
 	case "data":
 		return before == "key" && strings.Contains(strings.ToLower(name), "client")
 	}
+	if strings.HasSuffix(last, "pass") {
+		// PGPASS and MYSQLPASS, but not the words that happen to end so.
+		switch last {
+		case "bypass", "compass", "encompass", "trespass", "surpass", "overpass", "underpass", "proxypass":
+			return false
+		}
+		return true
+	}
 	for _, end := range []string{"password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken", "clientsecret", "bindpw", "rootpw", "adminpw"} {
 		if strings.HasSuffix(last, end) {
 			return true

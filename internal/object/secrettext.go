@@ -219,14 +219,22 @@ func (f *spanner) word(i int) {
 // authorization masks the credentials of an HTTP Authorization header.
 func (f *spanner) authorization(i int) {
 	rest := f.s[i:]
+	// Behind the header's name, or as a value by itself, whatever stands there is
+	// meant as a credential; elsewhere the words are prose more often than not.
+	header := strings.Contains(strings.ToLower(f.s[max(0, i-24):i]), "authorization")
 	switch {
 	case len(rest) > 7 && strings.EqualFold(rest[:7], "bearer "):
 		end := tokenEnd(rest, 7)
-		if end-7 >= 16 && hasDigit(rest[7:end]) {
+		credential := header || i == 0 && end == len(rest)
+		if end-7 >= 16 && hasDigit(rest[7:end]) || credential && end-7 >= 6 && !isPlaceholder(rest[7:end]) {
 			f.add(i+7, i+end)
 		}
 	case len(rest) > 6 && strings.EqualFold(rest[:6], "basic "):
 		end := tokenEnd(rest, 6)
+		if credential := header || i == 0 && end == len(rest); credential && end-6 >= 6 && hasDigit(rest[6:end]) {
+			f.add(i+6, i+end)
+			return
+		}
 		if decoded, err := base64.StdEncoding.DecodeString(rest[6:end]); err == nil && len(decoded) > 3 && strings.IndexByte(string(decoded), ':') > 0 {
 			f.add(i+6, i+end)
 		}
