@@ -87,22 +87,37 @@ func grants(role *object.Object) (out []grant, ok bool) {
 	return out, true
 }
 
+// A grantSet answers whether grants cover another one without looking at each.
+type grantSet struct {
+	exact map[grant]bool
+	wide  []grant // with a star somewhere
+}
+
+func newGrantSet(all []grant) grantSet {
+	s := grantSet{exact: make(map[grant]bool, len(all))}
+	for _, g := range all {
+		if !s.exact[g] && (g.verb == "*" || g.group == "*" || strings.Contains(g.resource, "*")) {
+			s.wide = append(s.wide, g)
+		}
+		s.exact[g] = true
+	}
+	return s
+}
+
+func (s grantSet) covers(g grant) bool {
+	all := g
+	all.names = ""
+	return s.exact[g] || s.exact[all] || slices.ContainsFunc(s.wide, func(w grant) bool { return w.covers(g) })
+}
+
 // lacking gives those of was that nothing in now covers.
 func lacking(was, now []grant) []grant {
-	kept := make(map[grant]bool, len(now))
-	var wide []grant
-	for _, g := range now {
-		kept[g] = true
-		if g.verb == "*" || strings.Contains(g.resource, "*") || g.group == "*" || g.names == "" {
-			wide = append(wide, g)
-		}
-	}
+	set := newGrantSet(now)
 	var out []grant
 	for _, g := range was {
-		if kept[g] || slices.ContainsFunc(wide, func(w grant) bool { return w.covers(g) }) || split(g, now) {
-			continue
+		if !set.covers(g) && !(g.verb == "*" && set.spellsOut(g)) {
+			out = append(out, g)
 		}
-		out = append(out, g)
 	}
 	return out
 }
@@ -110,15 +125,11 @@ func lacking(was, now []grant) []grant {
 // allVerbs are those of resources, of which a list may stand for "*".
 var allVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 
-// split says whether a grant of all verbs is now written as a list of them.
-func split(g grant, now []grant) bool {
-	if g.verb != "*" {
-		return false
-	}
+// spellsOut says whether a grant of all verbs is written as a list of them.
+func (s grantSet) spellsOut(g grant) bool {
 	for _, verb := range allVerbs {
-		one := g
-		one.verb = verb
-		if !slices.ContainsFunc(now, func(w grant) bool { return w.covers(one) }) {
+		g.verb = verb
+		if !s.covers(g) {
 			return false
 		}
 	}
