@@ -148,7 +148,9 @@ func parseRollout(unit string, x *jsonRollout) *rule.Rollout {
 	if x == nil {
 		return nil
 	}
-	out := &rule.Rollout{Workload: parseRef(unit, x.Workload), Before: x.Before, FirstWave: x.FirstWave, ReachesOld: x.ReachesOld, ReachesNew: x.ReachesNew}
+	const most = 200 // steps: rules give fewer
+	x.Steps = x.Steps[:min(len(x.Steps), most)]
+	out := &rule.Rollout{Workload: parseRef(unit, x.Workload), Before: max(0, x.Before), FirstWave: max(0, x.FirstWave), ReachesOld: x.ReachesOld, ReachesNew: x.ReachesNew}
 	for _, s := range x.Steps {
 		out.Steps = append(out.Steps, rule.Step{Old: max(0, s.Old), New: max(0, s.New)})
 	}
