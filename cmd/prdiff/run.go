@@ -92,8 +92,9 @@ type comparison struct {
 	paths   []string // names in the trees: only units there are looked at
 	shard   shard    // which of them this run is for
 	jobs    int
-	timeout time.Duration // for one side of one unit
-	limit   time.Duration // for all of them, after which the others are not looked at; 0 for none
+	timeout time.Duration     // for one side of one unit
+	lost    map[string]string // files that just one side reads, and why; set by find
+	limit   time.Duration     // for all of them, after which the others are not looked at; 0 for none
 	shop    *workshop
 	now     func() time.Time
 	tell    func(done, total int) // progress
@@ -198,8 +199,18 @@ func (c *comparison) find(ctx context.Context, base, head *side) ([]pairing, *re
 			}
 		}
 	}
+	changed, err := c.src.Changed(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	set := newPathSet(changed)
+	c.lost = lostFiles(*base, *head, set)
 	for sk := range skipped {
-		rep.Units = append(rep.Units, report.Unit{Name: sk.Path, Status: report.Skipped, Error: sk.Reason})
+		u := report.Unit{Name: sk.Path, Status: report.Skipped, Error: sk.Reason}
+		if unread(sk.Reason) {
+			u.Sources = set.below(sk.Path)
+		}
+		rep.Units = append(rep.Units, u)
 	}
 	units := slices.DeleteFunc(pair(base.found, head.found), func(p pairing) bool { return !c.looks(p.unit) && !c.looks(p.was) })
 	if len(c.paths) > 0 && len(units) == 0 {
@@ -215,6 +226,57 @@ func (c *comparison) find(ctx context.Context, base, head *side) ([]pairing, *re
 		rep.Units = nil // said by the first part
 	}
 	return units, rep, c.markSame(ctx, *base, *head, units)
+}
+
+// unread says whether what was left out for this reason may well have been meant
+// for the cluster, so that a change of it is one that was not looked at.
+func unread(reason string) bool {
+	return reason == "not text" || strings.Contains(reason, "looks like a manifest")
+}
+
+// lostFiles gives the files that are read on one side and left out on the other,
+// though they are on both, and why: what they hold there is not known, and must
+// not look deleted or new.
+func lostFiles(base, head side, changed pathSet) map[string]string {
+	lost := map[string]string{}
+	skips := func(s side) map[string]string {
+		out := map[string]string{}
+		for _, sk := range s.found.Skipped {
+			out[sk.Path] = sk.Reason
+		}
+		return out
+	}
+	before, after := skips(base), skips(head)
+	onBoth := func(name string) bool {
+		b, errB := base.tree.Stat(name)
+		h, errH := head.tree.Stat(name)
+		return errB == nil && errH == nil && !b.IsDir() && !h.IsDir() && len(changed.below(name)) > 0
+	}
+	for name, reason := range after {
+		if _, both := before[name]; !both && onBoth(name) {
+			lost[name] = reason
+		}
+	}
+	for name, reason := range before {
+		if _, both := after[name]; !both && onBoth(name) {
+			lost[name] = reason
+		}
+	}
+	return lost
+}
+
+// loseFiles notes as problems of one side the files that it does not read and
+// that gave objects on the other.
+func (c *comparison) loseFiles(side, other *render.Output) {
+	noted := map[string]bool{}
+	for _, part := range other.Parts {
+		for _, o := range part.Objects {
+			if reason, ok := c.lost[o.Origin.Path]; ok && !noted[o.Origin.Path] {
+				noted[o.Origin.Path] = true
+				side.Problems = append(side.Problems, render.Problem{Path: o.Origin.Path, Err: errors.New(reason)})
+			}
+		}
+	}
 }
 
 // markSame finds the units that need no rendering.
@@ -319,6 +381,8 @@ func (c *comparison) renderUnit(ctx context.Context, base, head side, p pairing)
 		shown.Ms = c.now().Sub(start).Milliseconds()
 		return result{units: []report.Unit{shown}}
 	}
+	c.loseFiles(before, after)
+	c.loseFiles(after, before)
 	before = adopt(before, p.was.Name(), p.unit.Name())
 	r := comparePieces(p.unit, before, after, c.definitions, c.policy.options)
 	for i := range r.units {
