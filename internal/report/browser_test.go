@@ -320,6 +320,15 @@ func TestBrowserWithThousandsOfObjects(t *testing.T) {
 	if got := b.eval(`document.querySelector('.current .what').textContent`); got != "Deployment n/app-4321" {
 		t.Errorf("the link leads to %s", got)
 	}
+	if got := b.eval(changesShown + ` <= 300`); got != "true" {
+		t.Errorf("%s changes are drawn for one link", b.eval(changesShown))
+	}
+	b.eval(`location.hash = '#` + data.Changes[7].ID + `'`)
+	b.until("a link back", `document.querySelector('.current .what').textContent === 'Deployment n/app-0007'`)
+	b.eval(`location.hash = '#` + data.Changes[4000].ID + `'`)
+	b.until("a link on", `document.querySelector('.current .what').textContent === 'Deployment n/app-4000'`)
+	b.eval(`document.querySelector('#changes > .more').click()`)
+	b.until("what is before it", `document.querySelector('#changes > details .what').textContent === 'Deployment n/app-0000'`)
 	b.open(r, "")
 	t.Logf("open after %s ms", b.eval(`Math.round(performance.getEntriesByType('navigation')[0].loadEventEnd)`))
 	if got := b.eval(changesShown + ` <= 300`); got != "true" {

@@ -280,8 +280,16 @@
       box.replaceChildren();
       self.draw(CHUNK);
     };
+    // jump draws the surroundings of one far down, and a button for what is before.
+    self.jump = (i) => {
+      const start = Math.max(0, i - 10), before = el('button', { type: 'button', class: 'more' }, 'Show the ' + start.toLocaleString('en') + ' before');
+      before.addEventListener('click', () => self.show(self.items));
+      self.drawn = start;
+      box.replaceChildren(before);
+      self.draw(start + CHUNK);
+    };
     self.draw = (n) => {
-      n = Math.min(n, self.items.length);
+      n = Math.min(Math.max(n, self.drawn), self.items.length);
       more.remove();
       const part = document.createDocumentFragment();
       for (; self.drawn < n; self.drawn++) part.append(make(self.items[self.drawn]));
@@ -316,9 +324,10 @@
   let timer = 0;
   const soon = () => { clearTimeout(timer); timer = setTimeout(() => { read(); apply(); }, 120); };
   const now = () => { clearTimeout(timer); read(); apply(); };
+  const drawnByID = () => new Map(changes.items.map((c) => [c.id, c]));
   function redraw() { // the view of diffs that are open
     read();
-    const byID = new Map(changes.items.map((c) => [c.id, c]));
+    const byID = drawnByID();
     document.querySelectorAll('#changes > details[open]').forEach((d) => fill(d, byID.get(d.id)));
   }
   function clear() {
@@ -354,7 +363,9 @@
     }
     const [f, c] = find();
     if (f >= 0 && findings.drawn <= f) findings.draw(f + 1);
-    if (c >= 0 && changes.drawn <= c) changes.draw(c + 1);
+    if (c > changes.drawn + CHUNK) changes.jump(c);
+    else if (c >= 0) changes.draw(c + 1);
+    if (c >= 0 && !$(id)) changes.jump(c); // it is before what is drawn
     const node = $(id);
     if (!node) return;
     if (node.tagName === 'DETAILS') { node.open = true; fill(node, changes.items[c]); }
@@ -398,7 +409,8 @@
   window.addEventListener('beforeprint', () => {
     findings.draw(500);
     changes.draw(500);
-    document.querySelectorAll('#changes > details').forEach((d, i) => { if (i < 200) d.open = true; fill(d, changes.items[i]); });
+    const byID = drawnByID();
+    document.querySelectorAll('#changes > details').forEach((d) => { d.open = true; fill(d, byID.get(d.id)); });
     document.querySelectorAll('details.fold').forEach((d) => { d.open = true; });
   });
   apply();
