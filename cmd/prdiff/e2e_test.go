@@ -4,13 +4,12 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,12 +24,12 @@ import (
 
 // A world is a repository with a pull request, the action, and a GitHub.
 type world struct {
-	t                 *testing.T
-	tools, dir        string
-	api               string
-	action, fixture   string
-	baseSHA, headSHA  string
-	binary, toolCache string
+	t                *testing.T
+	tools, dir       string
+	api              string
+	action, fixture  string
+	baseSHA, headSHA string
+	binary, releases string
 }
 
 func newWorld(t *testing.T) *world {
@@ -157,8 +156,9 @@ func (w *world) comments() []e2eComment {
 	}
 }
 
-// installAction makes the action as the tag v1 has it: with release.txt, whose
-// binary is in the tool cache. The actions that it uses itself do nothing here.
+// installAction makes the action as the tag v1 has it, with a release.txt that
+// names the bytes of a release, and a server that has them. The actions that it
+// uses itself do nothing here.
 func (w *world) installAction() {
 	w.action = filepath.Join(w.dir, "action")
 	w.run(w.dir, "mkdir", "-p", w.action)
@@ -168,17 +168,20 @@ func (w *world) installAction() {
 	}
 	w.run(root, "cp", "-R", "action.yml", "go.mod", "go.sum", w.action)
 	w.run(root, "cp", "-R", "--parents", ".github/action", w.action)
-	data, err := os.ReadFile(w.binary)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	sum := sha256.Sum256(data)
-	w.write(filepath.Join(w.action, ".github/action/release.txt"),
-		"version v9.9.9\nLinux X64 none.tar.gz "+strings.Repeat("0", 64)+" "+hex.EncodeToString(sum[:])+"\nLinux ARM64 none.tar.gz "+strings.Repeat("0", 64)+" "+hex.EncodeToString(sum[:])+"\n")
-	w.toolCache = filepath.Join(w.dir, "tools")
+	// A version of its own, as the runner's tool cache outlives the test.
+	version := fmt.Sprintf("v9.9.%d", time.Now().UnixNano())
+	releases := filepath.Join(w.dir, "releases")
+	w.write(filepath.Join(releases, version, "README"), "")
+	w.run(w.dir, "tar", "-czf", filepath.Join(releases, version, "prdiff.tar.gz"), "prdiff")
+	sum := func(file string) string { return strings.Fields(w.run(w.dir, "sha256sum", file))[0] }
+	pins := "version " + version + "\n"
 	for _, arch := range []string{"X64", "ARM64"} {
-		w.write(filepath.Join(w.toolCache, "prdiff/v9.9.9", arch, "prdiff"), string(data))
+		pins += "Linux " + arch + " prdiff.tar.gz " + sum(filepath.Join(releases, version, "prdiff.tar.gz")) + " " + sum(w.binary) + "\n"
 	}
+	w.write(filepath.Join(w.action, ".github/action/release.txt"), pins)
+	server := httptest.NewServer(http.FileServer(http.Dir(releases)))
+	w.t.Cleanup(server.Close)
+	w.releases = server.URL
 	w.write(filepath.Join(w.dir, "nothing/action.yml"), "name: nothing\ndescription: nothing\nruns: {using: composite, steps: [{shell: bash, run: 'true'}]}\n")
 }
 
@@ -221,6 +224,7 @@ jobs:
         uses: prdiff/prdiff@v1
         with:
           comment-author: dev
+          download-url: ${{ env.RELEASES }}
           from-fork: ${{ github.event_name == 'workflow_run' && env.FORK_REPORT || '' }}
       - if: always()
         shell: bash
@@ -266,7 +270,7 @@ func (w *world) act(event, payload, runID string, vars ...string) (string, bool)
 	w.write(file, payload)
 	args := []string{event, "-W", ".github/workflows/pr.yml", "-e", file, "-P", "ubuntu-latest=-self-hosted", "--pull=false", "--no-cache-server",
 		"--local-repository", "prdiff/prdiff@v1=" + w.action, "-s", "GITHUB_TOKEN=ghs_fake", "--actor", "dev",
-		"--env", "GITHUB_API_URL=" + w.api, "--env", "GITHUB_GRAPHQL_URL=" + w.api + "/graphql", "--env", "RUNNER_TOOL_CACHE=" + w.toolCache,
+		"--env", "GITHUB_API_URL=" + w.api, "--env", "GITHUB_GRAPHQL_URL=" + w.api + "/graphql", "--env", "RELEASES=" + w.releases,
 		"--env", "NO_COLOR=1", "--env", "GITHUB_RUN_ID=" + runID, "--env", "KEEP_REPORT=" + filepath.Join(w.dir, "kept.json")}
 	yml, err := os.ReadFile(filepath.Join(w.action, "action.yml"))
 	if err != nil {
@@ -308,8 +312,8 @@ func TestE2E(t *testing.T) {
 	if log, ok = w.act("pull_request", w.pullEvent(), "1"); !ok || len(w.comments()) != 0 {
 		t.Fatalf("a clean push: %v, %d comments\n%s", ok, len(w.comments()), log)
 	}
-	if !strings.Contains(log, "from the tool cache") {
-		t.Errorf("the binary did not come from the tool cache:\n%s", log)
+	if !strings.Contains(log, ", verified") {
+		t.Errorf("the release was not downloaded and verified:\n%s", log)
 	}
 
 	// 150 comments of others come before ours.
