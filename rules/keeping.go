@@ -11,9 +11,6 @@ import (
 // This file is no rule: it says what becomes of objects that a unit no longer
 // renders, for the rules about what goes with them.
 
-// gone are the actions after which the object of the name before is no longer there.
-var gone = []diff.Action{diff.Delete, diff.Rename}
-
 // keptBehind names the mark by which an object asks its tool to leave it in the
 // cluster when it is no longer rendered, "" when it has none
 // (https://helm.sh/docs/howto/charts_tips_and_tricks/#tell-helm-not-to-uninstall-a-resource,

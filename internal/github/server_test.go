@@ -119,12 +119,6 @@ func (s *server) marked() []*storedComment {
 	return out
 }
 
-func (s *server) count(request string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.counts[request]
-}
-
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	key := r.Method + " " + r.URL.Path
 	data, err := io.ReadAll(r.Body)
