@@ -247,23 +247,39 @@ func watch(pid int, stop chan struct{}) (most int64) {
 	}
 }
 
+// resident gives the memory that a process and its children have of their own, in
+// bytes, and the program's file once: all of them share its pages.
 func resident(pid int) int64 {
-	var pages int64
-	own, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if f := strings.Fields(string(own)); len(f) > 1 {
-		pages, _ = strconv.ParseInt(f[1], 10, 64)
+	own, file := memoryOf(pid)
+	return own + file
+}
+
+func memoryOf(pid int) (own, file int64) {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(status)) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		n, _ := strconv.ParseInt(f[1], 10, 64)
+		switch f[0] {
+		case "RssAnon:", "RssShmem:":
+			own += n << 10
+		case "RssFile:":
+			file = n << 10
+		}
 	}
-	sum := pages * int64(os.Getpagesize())
 	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	for _, t := range tasks {
 		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, t.Name()))
 		for _, c := range strings.Fields(string(children)) {
 			if n, err := strconv.Atoi(c); err == nil {
-				sum += resident(n)
+				childOwn, childFile := memoryOf(n)
+				own, file = own+childOwn, max(file, childFile)
 			}
 		}
 	}
-	return sum
+	return own, file
 }
 
 // naive renders every environment of both sides, one after the other, with a VM

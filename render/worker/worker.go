@@ -73,7 +73,7 @@ func (o Options) withDefaults() Options {
 
 // heap is how large the heap of a child may grow before its garbage is collected,
 // in bytes: all children together stay small, however many there are.
-func (o Options) heap() int64 { return min(max(200<<20/int64(o.Jobs), 24<<20), 96<<20) }
+func (o Options) heap() int64 { return min(max(160<<20/int64(o.Jobs), 24<<20), 80<<20) }
 
 // A Pool is the children of a run. Safe for concurrent use. It must be closed.
 type Pool struct {
