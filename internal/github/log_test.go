@@ -148,7 +148,7 @@ func TestUploadSARIF(t *testing.T) {
 		t.Errorf("%s, %+v, %v", data, in, err)
 	}
 	s.fault = failFirst("POST", 100, 403, "Advanced Security must be enabled for this repository to use code scanning.")
-	if err := s.client.UploadSARIF(context.Background(), nil, mergeSHA, "x"); refusalOf(err) != Closed {
+	if err := s.client.UploadSARIF(context.Background(), nil, mergeSHA, "refs/heads/main"); refusalOf(err) != Closed {
 		t.Errorf("error = %v, want closed", err)
 	}
 }

@@ -135,6 +135,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "Bearer "+testToken {
 		s.t.Errorf("%s came with Authorization %q", key, r.Header.Get("Authorization"))
 	}
+	checkRequest(s.t, r, data)
 	if fault != nil && fault(w, r, n) {
 		return
 	}
