@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"hash/maphash"
 	"math"
 	"strings"
 )
@@ -62,17 +63,19 @@ func appendWireText(b []byte, s string) []byte {
 func appendWireValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
-		b = binary.AppendUvarint(append(b, wireMap), uint64(len(v)))
+		start := len(b) + 1
+		b = binary.AppendUvarint(append(b, wireMap, 0, 0, 0, 0), uint64(len(v)))
 		for _, k := range (Value{v}).Keys() {
 			b = appendWireValue(appendWireText(b, k), v[k])
 		}
-		return b
+		return putLength(b, start)
 	case []any:
-		b = binary.AppendUvarint(append(b, wireList), uint64(len(v)))
+		start := len(b) + 1
+		b = binary.AppendUvarint(append(b, wireList, 0, 0, 0, 0), uint64(len(v)))
 		for _, item := range v {
 			b = appendWireValue(b, item)
 		}
-		return b
+		return putLength(b, start)
 	case string:
 		return appendWireText(append(b, wireText), v)
 	case int64:
@@ -95,14 +98,39 @@ func appendWireValue(b []byte, v any) []byte {
 	return append(b, wireNil)
 }
 
+// wireLength is the size in bytes of the length that stands before the content of
+// maps and lists, so that a reader can tell one that it knows without reading it.
+const wireLength = 4
+
+func putLength(b []byte, at int) []byte {
+	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-wireLength))
+	return b
+}
+
 // A WireReader reads objects that AppendWire wrote, one after the other. Its
 // bytes may come from a process that is not trusted: whatever they are, it gives
-// well-formed objects or an error. Keys that repeat are kept once, also over
-// several Resets. The zero value is a reader of nothing.
+// well-formed objects or an error. What repeats, keys and whole parts of objects,
+// is in memory once, also over several Resets: both sides of a change, and the
+// environments of a repository, have most of their content in common. The zero
+// value is a reader of nothing.
 type WireReader struct {
-	rest []byte
-	keys map[string]string
+	rest  []byte
+	keys  map[string]string
+	parts map[partID]any // maps and lists
+	size  int            // bytes on the wire of parts
+	seeds [2]maphash.Seed
 }
+
+// A partID stands for the bytes of a map or list. They are hashed with seeds that
+// nobody knows, so that two parts with one ID cannot be made.
+type partID [2]uint64
+
+// Limits on what is kept for sharing, in bytes on the wire; in memory, it is some
+// ten times as much.
+const (
+	minPart, maxPart = 12, 4 << 10
+	maxParts         = 4 << 20
+)
 
 var errWire = errors.New("an object was cut off or garbled on its way from another process")
 
@@ -207,10 +235,8 @@ func (r *WireReader) value(depth int) (any, error) {
 		return nil, nil
 	case wireTrue, wireFalse:
 		return tag[0] == wireTrue, nil
-	case wireMap:
-		return r.mapping(depth)
-	case wireList:
-		return r.list(depth)
+	case wireMap, wireList:
+		return r.part(tag[0], depth)
 	case wireText:
 		b, err := r.text()
 		if len(b) < 32 {
@@ -238,6 +264,62 @@ func (r *WireReader) value(depth int) (any, error) {
 		return r.masked()
 	}
 	return nil, errWire
+}
+
+// part reads a map or list, or finds that it is known.
+func (r *WireReader) part(tag byte, depth int) (any, error) {
+	head, err := r.take(wireLength)
+	if err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint32(head)
+	if uint64(n) > uint64(len(r.rest)) {
+		return nil, errWire
+	}
+	content, after := r.rest[:n], r.rest[n:]
+	read := r.mapping
+	if tag == wireList {
+		read = r.list
+	}
+	if n < minPart || n > maxPart {
+		return r.whole(read, content, after, depth)
+	}
+	id := r.id(tag, content)
+	if known, ok := r.parts[id]; ok {
+		r.rest = after
+		return known, nil
+	}
+	v, err := r.whole(read, content, after, depth)
+	if err != nil {
+		return nil, err
+	}
+	if r.size += len(content); r.size > maxParts || r.parts == nil {
+		r.parts, r.size = map[partID]any{}, len(content)
+	}
+	r.parts[id] = v
+	return v, nil
+}
+
+// whole reads all of content, which must be one value.
+func (r *WireReader) whole(read func(int) (any, error), content, after []byte, depth int) (any, error) {
+	r.rest = content
+	v, err := read(depth)
+	if err == nil && len(r.rest) > 0 {
+		err = errWire
+	}
+	r.rest = after
+	return v, err
+}
+
+func (r *WireReader) id(tag byte, content []byte) (id partID) {
+	for i := range r.seeds {
+		if r.seeds[i] == (maphash.Seed{}) {
+			r.seeds[i] = maphash.MakeSeed()
+		}
+		id[i] = maphash.Bytes(r.seeds[i], content)
+	}
+	id[0] ^= uint64(tag)
+	return id
 }
 
 func (r *WireReader) mapping(depth int) (any, error) {

@@ -3,6 +3,8 @@ package object
 import (
 	"bytes"
 	"reflect"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -57,6 +59,39 @@ func TestObjectsAreTheSameBehindTheWire(t *testing.T) {
 	}
 	if r.More() {
 		t.Error("there is more")
+	}
+}
+
+func TestWhatRepeatsIsInMemoryOnce(t *testing.T) {
+	o := wireObjects(t)[1]
+	other := o.WithUnit("another")
+	var r WireReader
+	var read []*Object
+	for _, x := range []*Object{o, other} {
+		r.Reset(x.AppendWire(nil))
+		got, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read = append(read, got)
+	}
+	if read[0].Ref.Unit == read[1].Ref.Unit || reflect.ValueOf(read[0].root).Pointer() != reflect.ValueOf(read[1].root).Pointer() {
+		t.Error("two objects with one content do not share it")
+	}
+	if list, empty := r.id(wireList, []byte("x")), r.id(wireMap, []byte("x")); list == empty {
+		t.Error("a list and a map with the same bytes are one")
+	}
+	// More than is kept is read all the same.
+	for i := range 3000 {
+		text := strings.Repeat("x", 1<<10) + strconv.Itoa(i)
+		m := &Object{Ref: o.Ref, Origin: o.Origin, apiVersion: "v1", root: map[string]any{"data": map[string]any{"x": text}}}
+		r.Reset(m.AppendWire(nil))
+		if got, err := r.Next(); err != nil || got.Text("data.x") != text {
+			t.Fatal(got, err)
+		}
+		if len(r.parts) > 2*maxParts>>10 {
+			t.Fatalf("%d parts are kept", len(r.parts))
+		}
 	}
 }
 

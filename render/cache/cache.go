@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,9 @@ type Cache struct {
 	dir   string
 	size  int64
 	wrote atomic.Bool
+
+	mu      sync.Mutex
+	objects object.WireReader // keeps what entries have in common
 }
 
 // Open opens a folder, which is made if it is not there, for this user alone.
@@ -80,7 +84,9 @@ func (c *Cache) Get(k Key) (*render.Output, bool) {
 	if err != nil {
 		return nil, false
 	}
-	out, err := decode(data)
+	c.mu.Lock()
+	out, err := decode(data, &c.objects)
+	c.mu.Unlock()
 	if err != nil {
 		_ = os.Remove(name) // whoever renders it now writes it anew
 		return nil, false
@@ -238,7 +244,7 @@ func encode(out *render.Output) ([]byte, error) {
 	return append(append([]byte(magic), sum[:]...), packed.Bytes()...), nil
 }
 
-func decode(data []byte) (*render.Output, error) {
+func decode(data []byte, objects *object.WireReader) (*render.Output, error) {
 	data, ok := bytes.CutPrefix(data, []byte(magic))
 	if !ok || len(data) < sha256.Size || sha256.Sum256(data[sha256.Size:]) != [sha256.Size]byte(data[:sha256.Size]) {
 		return nil, errDamaged
@@ -249,7 +255,6 @@ func decode(data []byte) (*render.Output, error) {
 	}
 	r := reader{body}
 	out := &render.Output{}
-	var objects object.WireReader
 	for range r.count() {
 		p := render.Part{Name: string(r.text())}
 		objects.Reset(r.text())

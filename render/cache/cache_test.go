@@ -304,7 +304,7 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data)
-	f.Fuzz(func(_ *testing.T, data []byte) { _, _ = decode(data) })
+	f.Fuzz(func(_ *testing.T, data []byte) { _, _ = decode(data, &object.WireReader{}) })
 }
 
 func BenchmarkGet(b *testing.B) {

@@ -207,7 +207,7 @@ func (c *child) converse(s *Side, u render.Unit) (out *render.Output, failed, er
 	if err := c.send(frameRender, appendFields(nil, strconv.Itoa(s.id), u.Renderer, u.Path, u.Variant)); err != nil {
 		return nil, nil, err
 	}
-	var r reading
+	r := reading{objects: &s.pool.objects}
 	for {
 		kind, payload, err := readFrame(c.out)
 		if err != nil {

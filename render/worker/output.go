@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/render"
@@ -72,9 +73,16 @@ func maskText(text string) string {
 // A reading is an output that is being read, of a process that is not trusted.
 type reading struct {
 	out     render.Output
-	objects object.WireReader
+	objects *objectReader
 	size    int // bytes read
 	texts   int
+}
+
+// An objectReader is what all readings of a run share, so that what many units
+// have in common is in memory once.
+type objectReader struct {
+	mu   sync.Mutex
+	wire object.WireReader
 }
 
 // add takes one frame in.
@@ -117,9 +125,12 @@ func (r *reading) addObjects(payload []byte) error {
 		return errFrame
 	}
 	part := &r.out.Parts[len(r.out.Parts)-1]
-	r.objects.Reset(payload)
-	for r.objects.More() {
-		o, err := r.objects.Next()
+	r.objects.mu.Lock()
+	defer r.objects.mu.Unlock()
+	wire := &r.objects.wire
+	wire.Reset(payload)
+	for wire.More() {
+		o, err := wire.Next()
 		if err != nil {
 			return err
 		}

@@ -80,6 +80,8 @@ type Pool struct {
 	opts  Options
 	slots chan struct{} // one for each child that may work
 
+	objects objectReader
+
 	mu       sync.Mutex
 	idle     []*child
 	children int // idle and working
