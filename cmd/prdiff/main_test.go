@@ -1,14 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/prdiff/prdiff/internal/report"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
@@ -36,8 +41,32 @@ func TestScript(t *testing.T) {
 			}
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "valid": valid},
 	})
+}
+
+// valid holds reports in JSON against the schema that is published: valid FILE ...
+func valid(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: valid FILE ...")
+	}
+	text, err := report.JSONSchema()
+	ts.Check(err)
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	ts.Check(err)
+	c := jsonschema.NewCompiler()
+	ts.Check(c.AddResource("mem:report", schema))
+	s, err := c.Compile("mem:report")
+	ts.Check(err)
+	for _, file := range args {
+		data, err := os.ReadFile(ts.MkAbs(file))
+		ts.Check(err)
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		ts.Check(err)
+		if err := s.Validate(doc); err != nil {
+			ts.Fatalf("%s: %#v", file, err)
+		}
+	}
 }
 
 // exits runs a program and wants one exit code: exits 2 prdiff diff a b.

@@ -33,7 +33,7 @@ left the branch that it will be merged into.`
 	})
 	root.AddCommand(
 		diffCommand(e), renderCommand(e), unitsCommand(e), reportCommand(e),
-		rulesCommand(e), incidentsCommand(e), configCommand(e), initCommand(e), actionCommand(e), demoCommand(e), mcpCommand(e), versionCommand(e),
+		rulesCommand(e), incidentsCommand(e), configCommand(e), schemaCommand(e), initCommand(e), actionCommand(e), demoCommand(e), mcpCommand(e), versionCommand(e),
 	)
 	return root
 }

@@ -19,40 +19,40 @@ const Schema = 1
 // The types below spell the JSON format out, in the order of its fields.
 type (
 	jsonReport struct {
-		Schema    int            `json:"schema"`
+		Schema    int            `json:"schema" doc:"the version of this format: names and meanings do not change within one, fields may be added"`
 		Tool      jsonTool       `json:"tool"`
-		Part      string         `json:"part,omitempty"` // I/N
+		Part      string         `json:"part,omitempty" doc:"I/N of a run whose units were divided among several"`
 		Base      jsonSide       `json:"base"`
 		Head      jsonSide       `json:"head"`
 		Units     []jsonUnit     `json:"units"`
 		Changes   []jsonChange   `json:"changes"`
 		Findings  []jsonFinding  `json:"findings"`
-		Incidents []jsonIncident `json:"incidents"`
-		Cases     []Case         `json:"cases,omitempty"`
-		Hidden    []Hidden       `json:"hidden"`
-		Silencers []Silencer     `json:"suppressions"`
-		Off       []string       `json:"rulesOff"`
-		Rules     []jsonRule     `json:"rules"`
-		Numbers   jsonNumbers    `json:"numbers"`
-		Summary   jsonSummary    `json:"summary"`
+		Incidents []jsonIncident `json:"incidents" doc:"those that findings cite, once each"`
+		Cases     []Case         `json:"cases,omitempty" doc:"what incidentlib says of the incidents, where it was asked and answered"`
+		Hidden    []Hidden       `json:"hidden" doc:"what the noise filters took out"`
+		Silencers []Silencer     `json:"suppressions" doc:"suppressions of the configuration, in the order of the file"`
+		Off       []string       `json:"rulesOff" doc:"ids of rules that are switched off"`
+		Rules     []jsonRule     `json:"rules" doc:"those that findings name, once each"`
+		Numbers   jsonNumbers    `json:"numbers" doc:"the change in figures"`
+		Summary   jsonSummary    `json:"summary" doc:"counts: units by status, visible objects by action, findings that nobody silenced by severity"`
 	}
 	jsonTool struct {
 		Version string `json:"version"`
 	}
 	jsonSide struct {
-		Rev string `json:"rev"`
-		SHA string `json:"sha"`
+		Rev string `json:"rev" doc:"as it was asked for"`
+		SHA string `json:"sha" doc:"the commit; empty for folders and the working tree"`
 	}
 	jsonUnit struct {
 		Name     string   `json:"name"`
-		Renderer string   `json:"renderer"`
+		Renderer string   `json:"renderer" doc:"empty for something skipped that is no unit"`
 		Status   Status   `json:"status"`
-		Error    string   `json:"error"`
-		Before   int      `json:"before"`
-		After    int      `json:"after"`
-		Ms       *int64   `json:"ms,omitempty"`
-		Notes    []string `json:"notes,omitempty"`
-		Sources  []string `json:"sources"`
+		Error    string   `json:"error" doc:"why it failed, or was skipped; empty otherwise"`
+		Before   int      `json:"before" doc:"objects on that side"`
+		After    int      `json:"after" doc:"objects on that side"`
+		Ms       *int64   `json:"ms,omitempty" doc:"milliseconds of rendering and comparing, with -v alone"`
+		Notes    []string `json:"notes,omitempty" doc:"what a reader must know beside the status"`
+		Sources  []string `json:"sources" doc:"files that differ between both sides and that the unit reads"`
 	}
 	jsonObject struct {
 		APIVersion string `json:"apiVersion"`
@@ -62,13 +62,13 @@ type (
 		Name       string `json:"name"`
 	}
 	jsonField struct {
-		Path      object.Path     `json:"path"`
+		Path      object.Path     `json:"path" doc:"where in the object; it goes on inside a text that holds a structure"`
 		Op        diff.Op         `json:"op"`
-		Before    json.RawMessage `json:"before"`
-		After     json.RawMessage `json:"after"`
-		Hidden    string          `json:"hidden"`
-		Immutable string          `json:"immutable,omitempty"`
-		Reordered bool            `json:"reordered,omitempty"`
+		Before    json.RawMessage `json:"before" doc:"the value, masked where it is secret; null when there is none"`
+		After     json.RawMessage `json:"after" doc:"the value, masked where it is secret; null when there is none"`
+		Hidden    string          `json:"hidden" doc:"id of the filter that takes this difference for noise, empty when it is shown"`
+		Immutable string          `json:"immutable,omitempty" doc:"why the API server refuses this change in place"`
+		Reordered bool            `json:"reordered,omitempty" doc:"items of the list changed places, and nothing else"`
 	}
 	jsonEffect struct {
 		Kind  diff.EffectKind `json:"kind"`
@@ -77,37 +77,37 @@ type (
 	}
 	jsonOrigin struct {
 		Path string `json:"path"`
-		Line int    `json:"line"`
+		Line int    `json:"line" doc:"0 when it is not known"`
 	}
 	jsonChange struct {
 		Unit        string       `json:"unit"`
 		Action      diff.Action  `json:"action"`
 		Object      jsonObject   `json:"object"`
-		RenamedFrom string       `json:"renamedFrom"` // namespace/name
+		RenamedFrom string       `json:"renamedFrom" doc:"namespace/name, for a rename"`
 		Fields      []jsonField  `json:"fields"`
 		Effects     []jsonEffect `json:"effects"`
-		Sources     []string     `json:"sources"`
-		Diff        string       `json:"diff"`
+		Sources     []string     `json:"sources" doc:"changed files that it came from, the nearest first"`
+		Diff        string       `json:"diff" doc:"unified text of the YAML of both sides, secrets masked"`
 		Origin      jsonOrigin   `json:"origin"`
-		Group       string       `json:"group"`
+		Group       string       `json:"group" doc:"the same for identical changes in several units, empty when there is one"`
 	}
 	jsonFinding struct {
 		Rule        string          `json:"rule"`
-		Severity    string          `json:"severity"`
+		Severity    string          `json:"severity" enum:"note warning error"`
 		Unit        string          `json:"unit"`
-		Units       []string        `json:"units"`
+		Units       []string        `json:"units" doc:"all units that have it; unit is the first"`
 		Object      jsonObject      `json:"object"`
-		Path        object.Path     `json:"path"`
-		Before      json.RawMessage `json:"before"`
-		After       json.RawMessage `json:"after"`
-		Message     string          `json:"message"`
-		Consequence string          `json:"consequence"`
-		Advice      string          `json:"advice"`
-		Related     []jsonObject    `json:"related"`
-		Incidents   []string        `json:"incidents"`
+		Path        object.Path     `json:"path" doc:"the field that it is about, empty for the object as a whole"`
+		Before      json.RawMessage `json:"before" doc:"the value, masked where it is secret; null when there is none"`
+		After       json.RawMessage `json:"after" doc:"the value, masked where it is secret; null when there is none"`
+		Message     string          `json:"message" doc:"what was measured"`
+		Consequence string          `json:"consequence" doc:"what happens to what runs"`
+		Advice      string          `json:"advice" doc:"what to do instead"`
+		Related     []jsonObject    `json:"related" doc:"other objects that it concerns"`
+		Incidents   []string        `json:"incidents" doc:"ids of public incidents that it repeats, the closest first"`
 		Origin      jsonOrigin      `json:"origin"`
-		Fingerprint string          `json:"fingerprint"`
-		Suppressed  *Suppression    `json:"suppressed"`
+		Fingerprint string          `json:"fingerprint" doc:"stable over reruns"`
+		Suppressed  *Suppression    `json:"suppressed" doc:"who silenced it, and why; null when it counts"`
 		Rollout     *jsonRollout    `json:"rollout,omitempty"`
 	}
 	jsonIncident struct {
@@ -118,7 +118,7 @@ type (
 		URL    string `json:"url"`
 		Lesson string `json:"lesson"`
 		Impact string `json:"impact"`
-		File   string `json:"file,omitempty"` // of a team's own
+		File   string `json:"file,omitempty" doc:"of a team's own"`
 	}
 	jsonSummary struct {
 		Units    map[string]int `json:"units"`

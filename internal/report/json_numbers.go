@@ -13,7 +13,7 @@ type (
 	jsonRule struct {
 		ID       string `json:"id"`
 		Title    string `json:"title"`
-		Severity string `json:"severity"`
+		Severity string `json:"severity" enum:"note warning error"`
 		Doc      string `json:"doc"`
 	}
 	jsonNumbers struct {
@@ -25,7 +25,7 @@ type (
 	jsonImage struct {
 		Before  string           `json:"before"`
 		After   string           `json:"after"`
-		Jump    string           `json:"jump"` // "backwards", "major version" or empty
+		Jump    string           `json:"jump" doc:"backwards, major version, or empty"`
 		Objects []jsonUnitObject `json:"objects"`
 	}
 	jsonUnitObject struct {
@@ -38,13 +38,13 @@ type (
 	jsonRestart struct {
 		Unit   string     `json:"unit"`
 		Object jsonObject `json:"object"`
-		Pods   *int       `json:"pods"` // null when it depends on the cluster
+		Pods   *int       `json:"pods" doc:"null when it depends on the cluster"`
 		How    How        `json:"how"`
 	}
 	jsonUnitLoad struct {
 		Unit   string `json:"unit"`
-		Before Load   `json:"before"` // millicores and bytes
-		After  Load   `json:"after"`
+		Before Load   `json:"before" doc:"millicores and bytes"`
+		After  Load   `json:"after" doc:"millicores and bytes"`
 	}
 	jsonKind struct {
 		Group   string `json:"group"`

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -142,7 +143,18 @@ func checkSARIF(data []byte) []string {
 	return wrong
 }
 
+// TestSARIFIsValid holds SARIF against OASIS's own schema
+// (https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json,
+// a copy of which is in testdata as it was published), and against GitHub's limits.
 func TestSARIFIsValid(t *testing.T) {
+	data, err := os.ReadFile("testdata/sarif-schema-2.1.0.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := compileSchema(t, data)
+	if err := validate(t, schema, []byte(`{"version": "2.1.0", "runs": [{"results": []}]}`)); err == nil {
+		t.Error("the schema takes a run without a tool: the test looks at nothing")
+	}
 	bare := &Report{Findings: []Finding{{Finding: rule.Finding{Rule: "r", Severity: rule.Note}}}}
 	for _, tt := range []struct {
 		name    string
@@ -162,6 +174,9 @@ func TestSARIFIsValid(t *testing.T) {
 			}
 			for _, wrong := range checkSARIF(b.Bytes()) {
 				t.Error(wrong)
+			}
+			if err := validate(t, schema, b.Bytes()); err != nil {
+				t.Errorf("%#v", err)
 			}
 			var log sarifLog
 			if err := json.Unmarshal(b.Bytes(), &log); err != nil {
