@@ -4,11 +4,13 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/prdiff/prdiff/internal/object"
 )
 
 // Nondeterministic stands in an object for a value that is another one each time
 // the same files are rendered.
-const Nondeterministic = "(differs on every rendering)"
+const Nondeterministic = object.Unsettled
 
 // Vendored says whether a folder lies in a vendored tree: nothing in it is a
 // unit, though units may read it.

@@ -73,12 +73,13 @@ func (e *engine) change(m match) (Change, bool) {
 		c.Action, c.RenamedFrom = Rename, m.before.Ref
 		c.hashed = m.hashed
 	}
-	if m.before.Root().Equal(m.after.Root()) {
+	unsettled := m.after.Root().HoldsUnsettled()
+	if !unsettled && m.before.Root().Equal(m.after.Root()) {
 		return c, m.renamed
 	}
 	nb := e.schemas.root(m.before)
 	na := e.schemas.root(m.after)
-	w := walker{renaming: e.renaming}
+	w := walker{renaming: e.renaming, unsettled: unsettled}
 	w.compare(m.before.Root(), m.after.Root(), nb, na)
 	c.Fields = w.fields
 	if len(c.Fields) == 0 && !m.renamed {

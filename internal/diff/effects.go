@@ -149,7 +149,7 @@ func pods(r object.Replicas) string {
 // spelling of something that the API server stores the same way.
 func inTemplate(template string, f *Field) bool {
 	switch f.Hidden {
-	case filterDefaults, filterSameValue, filterServer:
+	case filterDefaults, filterSameValue, filterServer, filterUnsettled:
 		return false
 	}
 	steps := strings.Split(template, ".")

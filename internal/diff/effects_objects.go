@@ -119,7 +119,7 @@ func (e *engine) configEffects(c *Change, out *effects) {
 	keys := map[string]bool{}
 	whole := false
 	for _, f := range c.Fields {
-		if f.Hidden == filterDefaults || f.Hidden == filterServer || f.Hidden == filterLayout || len(f.steps) == 0 {
+		if f.Hidden == filterDefaults || f.Hidden == filterServer || f.Hidden == filterLayout || f.Hidden == filterUnsettled || len(f.steps) == 0 {
 			continue
 		}
 		switch f.steps[0].key {

@@ -19,6 +19,7 @@ const (
 	filterChecksum  = "checksum-annotations" // hashes of configuration, there to restart pods
 	filterTool      = "tool-labels"          // marks that deployment tools leave
 	filterNamespace = "cluster-scoped"       // a namespace on an object of a kind that has none
+	filterUnsettled = "nondeterministic"     // values that are others on each rendering of the same files
 	filterHashed    = "hashed-names"         // references to objects whose names end in a hash of their content
 )
 
@@ -37,6 +38,7 @@ func Filters() []Filter {
 		{filterNamespace, "a namespace on an object of a kind that has none"},
 		{filterHashed, "references to a ConfigMap or Secret of which the name ends in a hash of its content; the restart is still told"},
 		{filterLayout, "comments and layout of YAML, JSON and the like inside a text"},
+		{filterUnsettled, "values that differ from one rendering of the same files to the next, such as random passwords of a chart"},
 		{filterReordered, "items in another order, where the order has no effect"},
 		{filterSameValue, "one value spelled in two ways, such as 1000m and 1"},
 		{filterServer, "fields that only the cluster writes, such as status"},

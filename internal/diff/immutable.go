@@ -126,7 +126,7 @@ func markImmutable(c *Change, schema *node) {
 	for i := range c.Fields {
 		f := &c.Fields[i]
 		switch {
-		case f.Hidden == filterDefaults, f.Hidden == filterSameValue:
+		case f.Hidden == filterDefaults, f.Hidden == filterSameValue, f.Hidden == filterUnsettled:
 			continue // the API server stores the same on both sides
 		case len(f.steps) > 0 && f.steps[0].key == "status":
 			continue

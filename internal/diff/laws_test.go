@@ -22,7 +22,11 @@ func FuzzSameIsEmpty(f *testing.F) {
 		b, a := sides(before, after, edit)
 		b2, a2 := sides(before, after, edit)
 		for _, twice := range [][2]*object.Set{{b, b2}, {a, a2}} {
-			if changes := diff.Compare(twice[0], twice[1], diff.Options{}); len(changes) > 0 {
+			changes := diff.Compare(twice[0], twice[1], diff.Options{})
+			// That a value differs on every rendering is told though both sides say the same.
+			if slices.ContainsFunc(changes, func(c diff.Change) bool {
+				return c.Visible() || slices.ContainsFunc(c.Fields, func(f diff.Field) bool { return f.Hidden != "nondeterministic" })
+			}) {
 				t.Errorf("an object set differs from itself:\n%s", print(changes))
 			}
 		}

@@ -40,7 +40,10 @@ type walker struct {
 	steps    []step
 	fields   []Field
 	renaming renaming
-	text     *text // the text whose structure is being compared, nil outside of texts
+	// unsettled says that values which differ on every rendering are looked for,
+	// which are the same on both sides.
+	unsettled bool
+	text      *text // the text whose structure is being compared, nil outside of texts
 }
 
 // compare looks at one place on both sides: nb and na are what the schemas of
@@ -49,14 +52,17 @@ func (w *walker) compare(before, after object.Value, nb, na *node) {
 	switch {
 	case !before.Exists() && !after.Exists():
 	case before.Type() == object.Map && after.Type() == object.Map:
-		if !before.Equal(after) {
+		if !w.same(before, after) {
 			w.compareMaps(before, after, nb, na)
 		}
 	case before.Type() == object.List && after.Type() == object.List:
-		if !before.Equal(after) {
+		if !w.same(before, after) {
 			w.compareLists(before, after, nb, na)
 		}
 	case before.Equal(after):
+		if w.unsettled && after.Unsettled() {
+			w.emit(Field{Op: Set, Before: before, After: after, Hidden: filterUnsettled})
+		}
 	case sameMeaning(before, after, scalarOf(nb, na)):
 		w.emit(Field{Op: Set, Before: before, After: after, Hidden: filterSameValue})
 	case w.renaming.explains(before, after):
@@ -64,6 +70,11 @@ func (w *walker) compare(before, after object.Value, nb, na *node) {
 	default:
 		w.compareLeaves(before, after)
 	}
+}
+
+// same says whether there is nothing to tell of two values.
+func (w *walker) same(before, after object.Value) bool {
+	return before.Equal(after) && !(w.unsettled && after.HoldsUnsettled())
 }
 
 func (w *walker) compareLeaves(before, after object.Value) {
@@ -95,7 +106,7 @@ func (w *walker) compareKey(key string, before, after object.Value, nb, na *node
 		w.compare(b, a, cb, ca)
 		return
 	}
-	if b.Equal(a) {
+	if w.same(b, a) {
 		return
 	}
 	db := effective(nb, na, key, b, before)

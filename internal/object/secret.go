@@ -16,6 +16,37 @@ import (
 // server instead of stored.
 const Mask = "***"
 
+// Unsettled stands in an object for a value that is another one each time the same
+// files are rendered, or for the part of a text that is. It is the same words on
+// both sides of a change, so it is never a difference.
+const Unsettled = "(differs on every rendering)"
+
+// Unsettled says whether v is a text with such a value in it.
+func (v Value) Unsettled() bool {
+	return v.Type() == String && strings.Contains(v.Text(), Unsettled)
+}
+
+// HoldsUnsettled says whether there is such a text anywhere in v.
+func (v Value) HoldsUnsettled() bool {
+	switch x := v.raw.(type) {
+	case map[string]any:
+		for _, item := range x {
+			if (Value{item}).HoldsUnsettled() {
+				return true
+			}
+		}
+	case []any:
+		for _, item := range x {
+			if (Value{item}).HoldsUnsettled() {
+				return true
+			}
+		}
+	default:
+		return v.Unsettled()
+	}
+	return false
+}
+
 // A Masked is a text of which all or a part is secret. It can be compared with
 // another one of the same run, and shown without the secret; what it hides is
 // not kept.
@@ -143,6 +174,25 @@ func hash(secret string) (sum [sha256.Size]byte) {
 // maskWhole masks all of a text.
 func maskWhole(secret string) *Masked {
 	return &Masked{Shown: Mask, parts: []maskedPart{{0, hash(secret)}}}
+}
+
+// maskSettled masks all of a text but the words of Unsettled, which hide nothing.
+func maskSettled(secret string) any {
+	if !strings.Contains(secret, Unsettled) {
+		return maskWhole(secret)
+	}
+	var spans []span
+	from := 0
+	for part := range strings.SplitSeq(secret, Unsettled) {
+		if part != "" {
+			spans = append(spans, span{from, from + len(part)})
+		}
+		from += len(part) + len(Unsettled)
+	}
+	if len(spans) == 0 {
+		return secret
+	}
+	return maskSpans(secret, spans)
 }
 
 // A span is a part of a text, from its first byte to the one behind it.

@@ -202,7 +202,7 @@ func dnsSubdomain(s string) bool {
 // is empty, a switch, a variable, a template's expression, or the path of a file.
 func isPlaceholder(text string) bool {
 	text = strings.TrimSpace(text)
-	if text == "" || text == Mask {
+	if text == "" || text == Mask || text == Unsettled {
 		return true
 	}
 	if len(text) <= 11 {

@@ -46,11 +46,11 @@ func maskAll(m map[string]any, field string) {
 	case map[string]any:
 		for k, v := range x {
 			if _, done := v.(*Masked); !done {
-				x[k] = maskWhole(Value{v}.String())
+				x[k] = maskSettled(Value{v}.String())
 			}
 		}
 	case string:
-		m[field] = maskWhole(x)
+		m[field] = maskSettled(x)
 	}
 }
 

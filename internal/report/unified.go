@@ -17,7 +17,8 @@ const context = 3
 // Unified shows what c does to the YAML of its object, as the hunks of a unified
 // diff. Keyed lists stand in one order on both sides, so that reordering them is
 // no difference; what noise filters hide is left out unless hidden is set; a
-// secret that changes is shown as changed, without its value.
+// secret that changes is shown as changed, without its value, and so is what
+// differs on every rendering.
 func Unified(c diff.Change, hidden bool) string {
 	if c.Before == nil && c.After == nil {
 		return ""
@@ -28,9 +29,9 @@ func Unified(c diff.Change, hidden bool) string {
 	}
 	root := plain(after)
 	for _, f := range c.Fields {
-		b, a := f.Before.Masked(), f.After.Masked()
-		if b != nil && a != nil && b.Shown == a.Shown && (f.Hidden == "" || hidden) {
-			root, _ = put(root, f.Path.Segments(), a.Shown+" (another value)")
+		secret := f.Before.Masked() != nil && f.After.Masked() != nil
+		if (secret || f.After.Unsettled()) && f.Before.Text() == f.After.Text() && (f.Hidden == "" || hidden) {
+			root, _ = put(root, f.Path.Segments(), f.After.Text()+" (another value)")
 		}
 	}
 	return hunks(lines(before, plain(before)), lines(after, root))

@@ -130,7 +130,7 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 // unit. A chart whose dependencies are not in the repository is not rendered: the
 // output is then partial, and holds the values of the release.
 func RenderRelease(t *source.Tree, unit, dir string, rel Release) (*render.Output, error) {
-	objects, noise, problems, err := Objects(t, unit, dir, rel)
+	objects, settled, problems, err := Objects(t, unit, dir, rel)
 	var missing *MissingDependencies
 	if errors.As(err, &missing) {
 		o, err := valuesOf(t, unit, dir, rel)
@@ -143,8 +143,8 @@ func RenderRelease(t *source.Tree, unit, dir string, rel Release) (*render.Outpu
 		return nil, err
 	}
 	out := &render.Output{Parts: []render.Part{{Name: unit, Objects: objects}}, Problems: problems}
-	if note := noiseNote(noise); note != "" {
-		out.Notes = append(out.Notes, note)
+	if !settled {
+		out.Notes = append(out.Notes, unsettledNote)
 	}
 	return out, nil
 }
@@ -188,12 +188,12 @@ func Values(unit string, at object.Origin, name string, rel Release, chart, valu
 	return object.New(unit, at, root)
 }
 
-// Objects renders a release of the chart in folder dir to objects of unit. Noise
-// is the number of fields that differed between two renderings.
-func Objects(t *source.Tree, unit, dir string, rel Release) (objects []*object.Object, noise int, problems []render.Problem, err error) {
-	docs, noise, err := documents(t, dir, rel)
+// Objects renders a release of the chart in folder dir to objects of unit. Settled
+// is false when it renders to other objects each time.
+func Objects(t *source.Tree, unit, dir string, rel Release) (objects []*object.Object, settled bool, problems []render.Problem, err error) {
+	docs, settled, err := documents(t, dir, rel)
 	if err != nil {
-		return nil, 0, nil, err
+		return nil, false, nil, err
 	}
 	for _, d := range docs {
 		parsed, errs := object.Parse(unit, d.Path, []byte(d.Text))
@@ -205,16 +205,19 @@ func Objects(t *source.Tree, unit, dir string, rel Release) (objects []*object.O
 			problems = append(problems, render.Problem{Path: d.Path, Err: fmt.Errorf("rendered to what is no manifest: %w", err)})
 		}
 	}
-	return objects, noise, problems, nil
+	return objects, settled, problems, nil
 }
 
 // Text renders a release of the chart in folder dir to one text of documents, as
 // `helm template` prints it, with what is random settled. Note is for the reader
 // of the report, "" when there is nothing to say.
 func Text(t *source.Tree, dir string, rel Release) (text, note string, err error) {
-	docs, noise, err := documents(t, dir, rel)
+	docs, settled, err := documents(t, dir, rel)
 	if err != nil {
 		return "", "", err
+	}
+	if !settled {
+		note = unsettledNote
 	}
 	var b strings.Builder
 	for _, d := range docs {
@@ -222,29 +225,38 @@ func Text(t *source.Tree, dir string, rel Release) (text, note string, err error
 		b.WriteString(strings.TrimLeft(d.Text, "\n"))
 		b.WriteByte('\n')
 	}
-	return b.String(), noiseNote(noise), nil
+	return b.String(), note, nil
 }
 
-// documents renders a chart, twice when it is not the same each time.
-func documents(t *source.Tree, dir string, rel Release) (docs []Document, noise int, err error) {
+// documents renders a chart, twice when it is not the same each time. Settled is
+// false when the second rendering had other documents.
+func documents(t *source.Tree, dir string, rel Release) (docs []Document, settled bool, err error) {
 	if _, err := t.Stat(path.Join(dir, chartFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, fmt.Errorf("%s: no %s there, so it is no chart", dir, chartFile)
+		return nil, false, fmt.Errorf("%s: no %s there, so it is no chart", dir, chartFile)
 	}
 	c, err := loadChart(t, dir)
 	if err != nil {
-		return nil, 0, err
+		return nil, false, err
 	}
 	docs, err = renderChart(t, dir, c, rel)
-	if err != nil {
-		return nil, 0, err
+	if err != nil || !nondeterministic(c) {
+		return docs, err == nil, err
 	}
-	if nondeterministic(c) {
-		// Rendering changes a chart's dependencies and values, so read it anew.
-		again, err := Template(t, dir, rel)
-		if err != nil {
-			return nil, 0, err
+	// Rendering changes a chart's dependencies and values, so read it anew.
+	if c, err = loadChart(t, dir); err != nil {
+		return nil, false, err
+	}
+	setClock(c)
+	again, err := renderChart(t, dir, c, rel)
+	if err == nil {
+		if docs, settled = settle(docs, again); settled {
+			return docs, true, nil
 		}
-		docs, noise = settle(docs, again)
 	}
-	return docs, noise, nil
+	// At another time it is another chart: see what it is at the same one.
+	if again, err = Template(t, dir, rel); err != nil {
+		return nil, false, err
+	}
+	docs, settled = settle(docs, again)
+	return docs, settled, nil
 }

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
@@ -247,17 +249,61 @@ func TestTemplatesSeeNothingOfTheMachine(t *testing.T) {
 
 func TestWhatIsRandomIsNoChange(t *testing.T) {
 	files := chartFiles()
-	files["app/templates/r.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: r}\ndata:\n  random: {{ randAlphaNum 20 | quote }}\n  stable: \"1\"\n"
-	objects, noise, _, err := Objects(tree(files), "u", "app", Release{})
-	if err != nil {
-		t.Fatal(err)
+	files["app/templates/r.yaml"] = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: r}
+data:
+  random: {{ randAlphaNum 20 | quote }}
+  second: {{ now | unixEpoch | quote }}
+  words: {{ printf "now %s" (now | date "150405") | quote }}
+  said: "now"
+  file: |
+    # {{/* not now */}}
+    level: info
+    id: {{ uuidv4 }}
+    cert: {{ genPrivateKey "ecdsa" | replace "\n" " " }}
+    lines: {{ randInt 1 3 }} {{ if eq (randInt 0 1000 | toString) "1" }}more{{ end }}
+  stable: "1"
+`
+	objects, settled, _, err := Objects(tree(files), "u", "app", Release{})
+	if err != nil || !settled {
+		t.Fatal(settled, err)
 	}
-	if noise != 1 {
-		t.Errorf("noise = %d fields, want 1", noise)
+	want := map[string]string{
+		"random": render.Nondeterministic, "second": render.Nondeterministic, "words": "now " + render.Nondeterministic,
+		"said": "now", "stable": "1",
 	}
 	for _, o := range objects {
-		if o.Ref.Name == "r" && (o.Text("data.random") != render.Nondeterministic || o.Text("data.stable") != "1") {
-			t.Errorf("data = %v, want just random replaced", o.Strings("data"))
+		if o.Ref.Name != "r" {
+			continue
+		}
+		for key, text := range want {
+			if got := o.Strings("data")[key]; got != text {
+				t.Errorf("data.%s = %q, want %q", key, got, text)
+			}
+		}
+		lines := strings.Split(o.Text("data.file"), "\n")
+		if lines[1] != "level: info" || lines[2] != "id: "+render.Nondeterministic || !strings.HasPrefix(lines[3], "cert: "+render.Nondeterministic) {
+			t.Errorf("data.file = %q, want the words replaced that differ", lines)
+		}
+	}
+}
+
+func TestAChartThatIsAnotherAtAnotherTimeIsStillRendered(t *testing.T) {
+	files := chartFiles()
+	files["app/templates/r.yaml"] = `{{ if gt (now | date "2006" | int) ` + strconv.Itoa(time.Now().Year()+1) + ` }}{{ fail "not at that time" }}{{ end }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: r}
+data: {random: {{ randAlphaNum 20 | quote }}}
+`
+	objects, settled, _, err := Objects(tree(files), "u", "app", Release{})
+	if err != nil || !settled {
+		t.Fatal(settled, err)
+	}
+	for _, o := range objects {
+		if o.Ref.Name == "r" && o.Text("data.random") != render.Nondeterministic {
+			t.Errorf("data.random = %q", o.Text("data.random"))
 		}
 	}
 }
