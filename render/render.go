@@ -81,12 +81,18 @@ type Output struct {
 	// rendered: it is remote". What Parts do hold, such as the values for that chart,
 	// is compared all the same, and the unit counts as skipped. "" when they are.
 	Partial string
+	// Kept says that objects may share their content with those that the same unit
+	// gave when it was last rendered, on the other side: object.Documents does so.
+	Kept bool
 }
 
 // A Part is a named share of a unit's objects.
 type Part struct {
 	Name    string // the unit's path, followed by ":" and the environment's name when there are several
 	Objects []*object.Object
+	// Target is what says where the objects go and how, such as a Tanka environment.
+	// It is compared like them, and is no manifest itself. Nil where nothing says so.
+	Target *object.Object
 }
 
 // A Problem is one file that could not be read.

@@ -361,6 +361,9 @@ func (c *comparison) renderUnit(ctx context.Context, base, head side, p pairing)
 	if p.before {
 		group.Go(func() { before, errBefore = c.renderSide(ctx, base, p.was) })
 	}
+	if p.unit.Renderer == "plain" {
+		group.Wait() // what both sides have in common is then read once
+	}
 	if p.after {
 		group.Go(func() { after, errAfter = c.renderSide(ctx, head, p.unit) })
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/prdiff/prdiff/internal/config"
+	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
 	"github.com/prdiff/prdiff/render/cache"
@@ -225,19 +226,28 @@ func (b *bench) plain(ctx context.Context, t *source.Tree, p *plain.Renderer, u 
 	return b.side.Render(ctx, render.Unit{Renderer: plainReader, Path: u.Path, Variant: string(data)})
 }
 
-// A reader is the renderer behind plainReader.
-type reader struct{}
+// A reader is the renderer behind plainReader. A child has one for both sides, so
+// that a document which is the same on both is read once.
+type reader struct {
+	unit  string // of which documents are known
+	known object.Documents
+}
 
-func (reader) Name() string                                            { return plainReader }
-func (reader) Find(*source.Tree) (render.Found, error)                 { return render.Found{}, nil }
-func (reader) Inputs(*source.Tree, render.Unit) (render.Inputs, error) { return render.Inputs{}, nil }
+func (*reader) Name() string                                            { return plainReader }
+func (*reader) Find(*source.Tree) (render.Found, error)                 { return render.Found{}, nil }
+func (*reader) Inputs(*source.Tree, render.Unit) (render.Inputs, error) { return render.Inputs{}, nil }
 
-func (reader) Render(_ context.Context, t *source.Tree, u render.Unit) (*render.Output, error) {
+func (r *reader) Render(_ context.Context, t *source.Tree, u render.Unit) (*render.Output, error) {
 	var names []string
 	if err := json.Unmarshal([]byte(u.Variant), &names); err != nil {
 		return nil, err
 	}
-	return plain.Read(t, u.Path, names), nil
+	if r.unit != u.Path {
+		r.unit, r.known = u.Path, object.Documents{}
+	}
+	out := plain.Read(t, u.Path, names, &r.known)
+	out.Kept = true
+	return out, nil
 }
 
 // showRenderer is the name under which a child renders one Tanka environment as
@@ -246,6 +256,7 @@ const showRenderer = "tanka show"
 
 // serve is the life of a child.
 func serve(e env) int {
+	manifests := &reader{}
 	return worker.Serve(e.stdin, e.stdout, func(t *source.Tree, data []byte) (func(string) render.Renderer, error) {
 		var s settings
 		if err := json.Unmarshal(data, &s); err != nil {
@@ -265,7 +276,7 @@ func serve(e env) int {
 			case showRenderer:
 				return shower{far, s.tk()}
 			case plainReader:
-				return reader{}
+				return manifests
 			}
 			return far.renderer(name)
 		}, nil

@@ -67,7 +67,12 @@ func (e *ParseError) Unwrap() error { return e.Err }
 // document only, except where JSON or the encoding is broken: then nothing after
 // it can be told apart.
 func Parse(unit, path string, data []byte) ([]*Object, []error) {
-	r := reader{unit: unit, path: path}
+	return (*Documents)(nil).Parse(unit, path, data)
+}
+
+// Parse is the function Parse, with the documents that are known already read once.
+func (d *Documents) Parse(unit, path string, data []byte) ([]*Object, []error) {
+	r := reader{unit: unit, path: path, known: d}
 	if len(data) > MaxFileBytes {
 		r.fail(0, fmt.Errorf("file has %d bytes, more than the %d that are read; split it", len(data), MaxFileBytes))
 		return nil, r.errs
@@ -84,6 +89,7 @@ func Parse(unit, path string, data []byte) ([]*Object, []error) {
 // A reader collects what one file holds.
 type reader struct {
 	unit, path string
+	known      *Documents // nil for none
 	objects    []*Object
 	errs       []error
 	unreadable bool // a document is no YAML
@@ -113,7 +119,7 @@ func (r *reader) read(text []byte) {
 		}
 		// A YAML flow mapping starts like JSON too. When it is neither, the JSON
 		// reader knows better what is wrong.
-		asYAML := reader{unit: r.unit, path: r.path}
+		asYAML := reader{unit: r.unit, path: r.path, known: r.known}
 		asYAML.readYAML(text)
 		if !asYAML.unreadable {
 			*r = asYAML
@@ -126,19 +132,6 @@ func (r *reader) read(text []byte) {
 		return
 	}
 	r.readYAML(text)
-}
-
-func (r *reader) readYAML(text []byte) {
-	var keys keyCache
-	for _, c := range splitDocuments(text) {
-		d, err := decodeYAML(text[c.start:c.end], c.line, &keys)
-		if err != nil {
-			r.unreadable = true
-			r.failAt(c.line, err)
-			continue
-		}
-		r.add(d)
-	}
 }
 
 // A document is one decoded and normalised document.

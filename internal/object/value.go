@@ -4,6 +4,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 )
@@ -205,6 +206,10 @@ func equal(a, b any) bool {
 		if !ok || len(x) != len(y) {
 			return false
 		}
+		// Much of both sides is one map: see Documents and WireReader.
+		if reflect.ValueOf(x).UnsafePointer() == reflect.ValueOf(y).UnsafePointer() {
+			return true
+		}
 		for k, xv := range x {
 			yv, ok := y[k]
 			if !ok || !equal(xv, yv) {
@@ -216,6 +221,9 @@ func equal(a, b any) bool {
 		y, ok := b.([]any)
 		if !ok || len(x) != len(y) {
 			return false
+		}
+		if len(x) > 0 && &x[0] == &y[0] {
+			return true
 		}
 		for i := range x {
 			if !equal(x[i], y[i]) {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"hash/maphash"
 	"math"
+	"reflect"
 	"strings"
+	"unsafe"
 )
 
 // The first byte of each value on the wire.
@@ -20,18 +22,42 @@ const (
 	wireTrue
 	wireFalse
 	wireMasked
+	wireSame // the whole content of an object that was written before
 )
 
 // AppendWire appends an object in the form that a WireReader reads, for handing
 // it to another process of this run. Secrets stay masked: they can be compared
 // there when both processes have one RunKey.
-func (o *Object) AppendWire(b []byte) []byte {
+func (o *Object) AppendWire(b []byte) []byte { return appendWireValue(o.appendWireHead(b), o.root) }
+
+func (o *Object) appendWireHead(b []byte) []byte {
 	for _, s := range []string{o.Ref.Unit, o.apiVersion, o.Ref.Kind, o.Ref.Namespace, o.Ref.Name, o.Origin.Path} {
 		b = appendWireText(b, s)
 	}
-	b = binary.AppendUvarint(b, uint64(max(o.Origin.Line, 0)))
+	return binary.AppendUvarint(b, uint64(max(o.Origin.Line, 0)))
+}
+
+// A WireWriter writes objects to one WireRoots. Content that it wrote before, as
+// objects that one Documents gave share it, is written as a reference. It keeps
+// what it wrote. The zero value has written nothing.
+type WireWriter struct{ sent map[unsafe.Pointer]uint64 }
+
+// Append appends an object as AppendWire does, for WireReader.NextOf.
+func (w *WireWriter) Append(b []byte, o *Object) []byte {
+	b = o.appendWireHead(b)
+	root := reflect.ValueOf(o.root).UnsafePointer()
+	if at, ok := w.sent[root]; ok {
+		return binary.AppendUvarint(append(b, wireSame), at)
+	}
+	if w.sent == nil {
+		w.sent = map[unsafe.Pointer]uint64{}
+	}
+	w.sent[root] = uint64(len(w.sent))
 	return appendWireValue(b, o.root)
 }
+
+// WireRoots is the content of the objects that one WireWriter wrote, as read.
+type WireRoots struct{ roots []map[string]any }
 
 // Masks says whether the object holds a secret, which is masked.
 func (o *Object) Masks() bool { return masks(o.root) }
@@ -140,8 +166,12 @@ func (r *WireReader) Reset(b []byte) { r.rest = b }
 // More says whether there is another object.
 func (r *WireReader) More() bool { return len(r.rest) > 0 }
 
-// Next gives the next object.
-func (r *WireReader) Next() (*Object, error) {
+// Next gives the next object that AppendWire wrote.
+func (r *WireReader) Next() (*Object, error) { return r.NextOf(nil) }
+
+// NextOf gives the next object that the WireWriter wrote whose content is in
+// roots, and adds to them.
+func (r *WireReader) NextOf(roots *WireRoots) (*Object, error) {
 	var head [6]string
 	for i := range head {
 		s, err := r.text()
@@ -154,12 +184,11 @@ func (r *WireReader) Next() (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.value(0)
+	root, err := r.root(roots)
 	if err != nil {
 		return nil, err
 	}
-	root, ok := v.(map[string]any)
-	if !ok || head[1] == "" || head[2] == "" || head[4] == "" || head[5] == "" || line > math.MaxInt32 {
+	if head[1] == "" || head[2] == "" || head[4] == "" || head[5] == "" || line > math.MaxInt32 {
 		return nil, errWire
 	}
 	return &Object{
@@ -168,6 +197,29 @@ func (r *WireReader) Next() (*Object, error) {
 		apiVersion: head[1],
 		root:       root,
 	}, nil
+}
+
+func (r *WireReader) root(roots *WireRoots) (map[string]any, error) {
+	if roots != nil && len(r.rest) > 0 && r.rest[0] == wireSame {
+		r.rest = r.rest[1:]
+		at, err := r.uvarint()
+		if err != nil || at >= uint64(len(roots.roots)) {
+			return nil, errWire
+		}
+		return roots.roots[at], nil
+	}
+	v, err := r.value(0)
+	if err != nil {
+		return nil, err
+	}
+	root, ok := v.(map[string]any)
+	if !ok {
+		return nil, errWire
+	}
+	if roots != nil {
+		roots.roots = append(roots.roots, root)
+	}
+	return root, nil
 }
 
 func (r *WireReader) uvarint() (uint64, error) {

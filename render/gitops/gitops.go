@@ -217,7 +217,7 @@ func (c *Carrier) source(ctx context.Context, t *source.Tree, unit string, d Def
 		if err != nil {
 			return nil, err
 		}
-		out := plain.Read(t, unit, names)
+		out := plain.Read(t, unit, names, nil)
 		for _, name := range jsonnet {
 			out.Problems = append(out.Problems, render.Problem{Path: name, Err: fmt.Errorf("jsonnet in a directory source is not evaluated")})
 		}

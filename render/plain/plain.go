@@ -113,7 +113,7 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return Read(t, u.Path, s.plain[u.Path]), nil
+	return Read(t, u.Path, s.plain[u.Path], nil), nil
 }
 
 // Files gives the files of a unit, in byte order, as Read takes them.
@@ -125,25 +125,26 @@ func (r *Renderer) Files(t *source.Tree, u render.Unit) ([]string, error) {
 	return slices.Clone(s.plain[u.Path]), nil
 }
 
-// Read reads manifests to one part, named like the unit, in the order of the files.
-func Read(t *source.Tree, unit string, names []string) *render.Output {
+// Read reads manifests to one part, named like the unit, in the order of the
+// files. Documents that are known, which may be nil, are not read again.
+func Read(t *source.Tree, unit string, names []string, known *object.Documents) *render.Output {
 	out := &render.Output{}
 	part := render.Part{Name: unit}
 	for _, name := range names {
-		part.Objects = append(part.Objects, file(t, unit, name, out)...)
+		part.Objects = append(part.Objects, file(t, unit, name, known, out)...)
 	}
 	out.Parts = []render.Part{part}
 	return out
 }
 
 // file reads one file, and notes what is wrong with it.
-func file(t *source.Tree, unit, name string, out *render.Output) []*object.Object {
+func file(t *source.Tree, unit, name string, known *object.Documents, out *render.Output) []*object.Object {
 	data, err := t.ReadFile(name)
 	if err != nil {
 		out.Problems = append(out.Problems, render.Problem{Path: name, Err: err})
 		return nil
 	}
-	parsed, errs := object.Parse(unit, name, data)
+	parsed, errs := known.Parse(unit, name, data)
 	objects := parsed[:0]
 	for _, o := range parsed {
 		if !clusterObject(o) {

@@ -29,9 +29,11 @@ type child struct {
 	waited sync.Once
 
 	knows  map[int]bool // sides it was told of
-	units  int          // rendered so far
-	memory int64        // bytes in use after the last one
-	guards []Guard      // what it says that it is held by; with probing only
+	last   [2]string    // renderer and path of the unit that it had last
+	kept   object.WireRoots
+	units  int     // rendered so far
+	memory int64   // bytes in use after the last one
+	guards []Guard // what it says that it is held by; with probing only
 	dead   bool
 
 	mu      sync.Mutex
@@ -207,7 +209,8 @@ func (c *child) converse(s *Side, u render.Unit) (out *render.Output, failed, er
 	if err := c.send(frameRender, appendFields(nil, strconv.Itoa(s.id), u.Renderer, u.Path, u.Variant)); err != nil {
 		return nil, nil, err
 	}
-	r := reading{objects: &s.pool.objects}
+	c.last = [2]string{u.Renderer, u.Path}
+	r := reading{objects: &s.pool.objects, kept: &c.kept}
 	for {
 		kind, payload, err := readFrame(c.out)
 		if err != nil {

@@ -21,7 +21,10 @@ const (
 	frameReady   = 'R' // the answer to frameHello
 	frameAsk     = 'A' // a question about files, answered by frameAnswer
 	framePart    = 'P' // the name of the part that the objects after it belong to
+	frameTarget  = 'T' // the target of that part, as object.AppendWire writes it
 	frameObjects = 'O' // objects as object.AppendWire writes them
+	frameForget  = 'f' // what frameKept brought so far is not referred to any more
+	frameKept    = 'K' // objects as one object.WireWriter writes them
 	frameProblem = 'B'
 	frameNote    = 'N'
 	framePartial = 'p' // why the parts are not all

@@ -24,19 +24,31 @@ const (
 
 // writeOutput sends what a unit rendered to. Texts are masked here, within the
 // unit's time, as objects were when they were made.
-func writeOutput(w io.Writer, out *render.Output) error {
+//
+// An output that is Kept is written by kept, which knows what the same unit gave
+// on the other side.
+func writeOutput(w io.Writer, out *render.Output, kept *object.WireWriter) error {
+	kind, write := byte(frameObjects), func(b []byte, o *object.Object) []byte { return o.AppendWire(b) }
+	if out.Kept {
+		kind, write = frameKept, kept.Append
+	}
 	var b []byte
 	for _, p := range out.Parts {
 		if err := writeFrame(w, framePart, []byte(p.Name)); err != nil {
 			return err
 		}
+		if p.Target != nil {
+			if err := writeFrame(w, frameTarget, p.Target.AppendWire(nil)); err != nil {
+				return err
+			}
+		}
 		b = b[:0]
 		for i, o := range p.Objects {
-			b = o.AppendWire(b)
+			b = write(b, o)
 			if len(b) < objectsFrame && i < len(p.Objects)-1 {
 				continue
 			}
-			if err := writeFrame(w, frameObjects, b); err != nil {
+			if err := writeFrame(w, kind, b); err != nil {
 				return fmt.Errorf("%s: %w", o.Ref, err)
 			}
 			b = b[:0]
@@ -74,7 +86,8 @@ func maskText(text string) string {
 type reading struct {
 	out     render.Output
 	objects *objectReader
-	size    int // bytes read
+	kept    *object.WireRoots // of the child
+	size    int               // bytes read
 	texts   int
 }
 
@@ -90,7 +103,7 @@ func (r *reading) add(kind byte, payload []byte) error {
 	if r.size += len(payload); r.size > maxOutput {
 		return fmt.Errorf("it renders to more than %d MiB", maxOutput>>20)
 	}
-	if kind != frameObjects {
+	if kind != frameObjects && kind != frameKept {
 		if r.texts++; r.texts > maxTexts {
 			return fmt.Errorf("it has more than %d parts, problems and notes", maxTexts)
 		}
@@ -98,8 +111,14 @@ func (r *reading) add(kind byte, payload []byte) error {
 	switch kind {
 	case framePart:
 		r.out.Parts = append(r.out.Parts, render.Part{Name: string(payload)})
+	case frameTarget:
+		return r.addTarget(payload)
 	case frameObjects:
-		return r.addObjects(payload)
+		return r.addObjects(payload, nil)
+	case frameForget:
+		*r.kept = object.WireRoots{}
+	case frameKept:
+		return r.addObjects(payload, r.kept)
 	case frameProblem:
 		f, err := cutFields(payload, 3)
 		if err != nil {
@@ -120,7 +139,22 @@ func (r *reading) add(kind byte, payload []byte) error {
 	return nil
 }
 
-func (r *reading) addObjects(payload []byte) error {
+func (r *reading) addTarget(payload []byte) error {
+	if len(r.out.Parts) == 0 {
+		return errFrame
+	}
+	r.objects.mu.Lock()
+	defer r.objects.mu.Unlock()
+	r.objects.wire.Reset(payload)
+	o, err := r.objects.wire.Next()
+	if err != nil || r.objects.wire.More() {
+		return errFrame
+	}
+	r.out.Parts[len(r.out.Parts)-1].Target = o
+	return nil
+}
+
+func (r *reading) addObjects(payload []byte, kept *object.WireRoots) error {
 	if len(r.out.Parts) == 0 {
 		return errFrame
 	}
@@ -130,7 +164,7 @@ func (r *reading) addObjects(payload []byte) error {
 	wire := &r.objects.wire
 	wire.Reset(payload)
 	for wire.More() {
-		o, err := wire.Next()
+		o, err := wire.NextOf(kept)
 		if err != nil {
 			return err
 		}

@@ -65,6 +65,9 @@ type server struct {
 	build  Build
 	sides  map[string]*served
 	limits limits
+
+	kept     object.WireWriter // of the units that give render.Output.Kept
+	keptUnit [2]string         // renderer and path of the last one of these
 }
 
 // A served is one side that the child was told of.
@@ -248,7 +251,7 @@ func (s *server) render(payload []byte) error {
 	startClock(s.limits.timeout)
 	out, err := side.render(render.Unit{Renderer: f[1], Path: f[2], Variant: f[3]})
 	if err == nil {
-		err = writeOutput(s.out, out)
+		err = s.write([2]string{f[1], f[2]}, out)
 	}
 	out = nil
 	if err != nil {
@@ -263,6 +266,20 @@ func (s *server) render(payload []byte) error {
 		return s.send(frameFailed, appendFields(nil, kind, maskText(text)))
 	}
 	return s.send(frameDone, binary.AppendVarint(nil, memoryInUse()))
+}
+
+// write sends an output. What was kept of one unit is forgotten with the next.
+func (s *server) write(unit [2]string, out *render.Output) error {
+	if !out.Kept {
+		unit = [2]string{}
+	}
+	if unit != s.keptUnit {
+		s.kept, s.keptUnit = object.WireWriter{}, unit
+		if err := writeFrame(s.out, frameForget); err != nil {
+			return err
+		}
+	}
+	return writeOutput(s.out, out, &s.kept)
 }
 
 // render renders one unit. A renderer that panics has failed at this unit only.

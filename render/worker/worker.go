@@ -132,7 +132,7 @@ func (s *Side) try(ctx context.Context, u render.Unit) (out *render.Output, agai
 		return nil, false, context.Cause(ctx)
 	}
 	defer func() { <-s.pool.slots }()
-	c, err := s.pool.take(s)
+	c, err := s.pool.take(s, u)
 	if err != nil {
 		return nil, false, err
 	}
@@ -144,14 +144,18 @@ func (s *Side) try(ctx context.Context, u render.Unit) (out *render.Output, agai
 	return out, again, err
 }
 
-// take gives an idle child, one that knows the side if there is one, or starts one.
-func (p *Pool) take(s *Side) (*child, error) {
+// take gives an idle child: one that had the unit for the other side if there is
+// one, or one that knows the side, or starts one.
+func (p *Pool) take(s *Side, u render.Unit) (*child, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, errors.New("the children were ended")
 	}
-	at := slices.IndexFunc(p.idle, func(c *child) bool { return c.knows[s.id] })
+	at := slices.IndexFunc(p.idle, func(c *child) bool { return c.last == [2]string{u.Renderer, u.Path} })
+	if at < 0 {
+		at = slices.IndexFunc(p.idle, func(c *child) bool { return c.knows[s.id] })
+	}
 	if at < 0 && p.children == p.opts.Jobs {
 		at = 0 // there is one: no more than Jobs are taken at a time
 	}
