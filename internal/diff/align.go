@@ -372,7 +372,12 @@ func likeness(x, y object.Value, depth int) float64 {
 		}
 		sum := 0.0
 		for _, k := range keys {
-			sum += likeness(x.Field(k), y.Field(k), depth+1)
+			b, a := x.Field(k), y.Field(k)
+			if isNothing(b) && isNothing(a) {
+				sum++
+				continue
+			}
+			sum += likeness(b, a, depth+1)
 		}
 		share := sum / float64(len(keys))
 		if depth == 0 && sameIdentity(x, y) {
@@ -404,6 +409,12 @@ func likeness(x, y object.Value, depth int) float64 {
 		return 1
 	}
 	return 0
+}
+
+// isNothing says whether a value is absent, or a list or map without content,
+// which mostly means the same.
+func isNothing(v object.Value) bool {
+	return !v.Exists() || (v.Type() == object.Map || v.Type() == object.List) && v.Len() == 0
 }
 
 // sameIdentity says whether two maps bear the same name, or the same metadata.name.

@@ -85,6 +85,7 @@ func (e *engine) change(m match) (Change, bool) {
 	if len(c.Fields) == 0 && !m.renamed {
 		return c, false
 	}
+	defaultRequests(&c)
 	markImmutable(&c, na)
 	e.filters.hide(&c)
 	if c.Action == Update && slices.ContainsFunc(c.Fields, func(f Field) bool { return f.Immutable != "" }) {

@@ -149,7 +149,16 @@ func conditionalDefaults() map[string]func(parent object.Value) object.Value {
 	return map[string]func(object.Value) object.Value{
 		"core.v1.Container.imagePullPolicy":          containerPull,
 		"core.v1.EphemeralContainer.imagePullPolicy": containerPull,
-		"core.v1.ImageVolumeSource.pullPolicy":       func(v object.Value) object.Value { return pullPolicy(v.Field("reference").Text()) },
+		// SetDefaults_Volume: a volume of which nothing says what it is.
+		"core.v1.Volume.emptyDir": func(volume object.Value) object.Value {
+			for _, key := range volume.Keys() {
+				if key != "name" && key != "emptyDir" {
+					return none
+				}
+			}
+			return empty
+		},
+		"core.v1.ImageVolumeSource.pullPolicy": func(v object.Value) object.Value { return pullPolicy(v.Field("reference").Text()) },
 		// Conversion keeps the deprecated alias in step.
 		"core.v1.PodSpec.serviceAccount": func(spec object.Value) object.Value { return spec.Field("serviceAccountName") },
 		"core.v1.ServicePort.targetPort": func(port object.Value) object.Value { return port.Field("port") },

@@ -56,6 +56,9 @@ type Field struct {
 	steps []step // what Path spells, with the places on both sides
 	order []int  // of Reordered: the place after of each item before, -1 for none
 	text  *text  // of a field inside a text: all of it
+	// refused says why the API server takes the value after in no way, be it in
+	// place or anew.
+	refused string
 }
 
 // A Change is what a merge would do to one object. Before is nil for Create,

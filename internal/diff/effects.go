@@ -99,6 +99,9 @@ func (e *engine) effectsOf(c *Change) []Effect {
 	}
 	for i := range c.Fields {
 		f := &c.Fields[i]
+		if f.refused != "" {
+			out.add(Refused, f.Path, "the API server refuses it: %s", f.refused)
+		}
 		if f.Hidden != "" || f.Immutable != "" || c.Action == Rename {
 			continue
 		}

@@ -78,7 +78,7 @@ func (f filters) hide(c *Change) {
 			}
 			continue
 		}
-		if field.Immutable != "" {
+		if field.Immutable != "" || field.refused != "" {
 			continue
 		}
 		if id := f.noise(c, field); id != "" && f.on(id) {

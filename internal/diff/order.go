@@ -69,14 +69,6 @@ const freeAtomic = `
 // called in turn.
 const orderedKeyed = `PodSpec.initContainers MutatingWebhookConfiguration.webhooks`
 
-// meaningfulWhenEmpty names lists and maps of which an empty one is not the same
-// as none: an empty list of ingress rules closes what an absent one may leave
-// open (https://kubernetes.io/docs/concepts/services-networking/network-policies/).
-const meaningfulWhenEmpty = `
-	networking.v1.NetworkPolicySpec.ingress networking.v1.NetworkPolicySpec.egress
-	extensions.v1beta1.NetworkPolicySpec.ingress extensions.v1beta1.NetworkPolicySpec.egress
-`
-
 // orderOf says what order means in one list of a built-in type.
 func orderOf(typeName, field string, n *node) order {
 	short := typeName[strings.LastIndexByte(typeName, '.')+1:] + "." + field

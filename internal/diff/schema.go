@@ -52,7 +52,7 @@ type node struct {
 	elem     *node // of map values and list items; nil when nothing is known of them
 	keys     []string
 	order    order
-	optional bool // an empty list or map means the same as none
+	optional bool // an empty list or map is stored as none
 	custom   bool // from a CustomResourceDefinition, or of a kind without schema
 	defaults map[string]defaultRule
 	// frozen says that a custom resource's schema forbids changes here.
@@ -146,12 +146,6 @@ func readSchema(text string) *schema {
 				n.order = orderOf(current.name, field, n)
 			}
 			current.fields[field] = n
-		}
-	}
-	for field := range strings.FieldsSeq(meaningfulWhenEmpty) {
-		i := strings.LastIndexByte(field, '.')
-		if t := s.types[field[:i]]; t != nil && t.fields[field[i+1:]] != nil {
-			t.fields[field[i+1:]].optional = false
 		}
 	}
 	addDefaults(s, typ)

@@ -68,7 +68,11 @@ func (w *walker) compare(before, after object.Value, nb, na *node) {
 	case w.renaming.explains(before, after):
 		w.emit(Field{Op: Set, Before: before, After: after, Hidden: filterHashed})
 	default:
+		found := len(w.fields)
 		w.compareLeaves(before, after)
+		if last := len(w.steps) - 1; last >= 0 && len(w.fields) == found+1 {
+			w.fields[found].refused = refusedNumber(w.steps[last].key, after, firstNode(na, nb))
+		}
 	}
 }
 
