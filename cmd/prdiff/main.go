@@ -8,9 +8,16 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/prdiff/prdiff/render/worker"
 )
 
+// smallHeap is how large the heap may grow before its garbage is collected, in
+// bytes: a run for a few units is over before that.
+const smallHeap = 64 << 20
+
 func main() {
+	worker.TuneGC(smallHeap)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, ".", time.Now}, os.Args[1:]))

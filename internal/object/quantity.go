@@ -1,8 +1,11 @@
 package object
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -11,7 +14,10 @@ import (
 // exponent
 // (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/).
 // The zero Quantity is 0.
-type Quantity struct{ value *big.Rat }
+type Quantity struct {
+	millis int64    // thousandths, where value is nil: nearly all quantities fit
+	value  *big.Rat // nil where millis says it exactly
+}
 
 // maxQuantityText bounds the length of a quantity's text, maxExponent its
 // exponent: both far beyond what any field means.
@@ -22,6 +28,9 @@ const (
 
 // ParseQuantity reads a quantity such as "500m", "1.5Gi" or "1e3".
 func ParseQuantity(s string) (Quantity, error) {
+	if millis, ok := smallQuantity(s); ok {
+		return Quantity{millis: millis}, nil
+	}
 	number := strings.TrimRight(s, "KMGTPEinumke")
 	// An exponent has a number after its e: what stands before the e counts.
 	if i := strings.IndexAny(s, "eE"); i > 0 && i+1 < len(s) {
@@ -39,7 +48,42 @@ func ParseQuantity(s string) (Quantity, error) {
 	if !ok {
 		return Quantity{}, fmt.Errorf("not a quantity: the suffix is unknown (m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei)")
 	}
-	return Quantity{value.Mul(value, scale)}, nil
+	return Quantity{value: value.Mul(value, scale)}, nil
+}
+
+// smallQuantity reads the quantities that most fields have, digits with a common
+// suffix or none, to thousandths.
+func smallQuantity(s string) (millis int64, ok bool) {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	if n == 0 || n > 9 {
+		return 0, false
+	}
+	scale := int64(1000)
+	switch s[n:] {
+	case "":
+	case "m":
+		scale = 1
+	case "k":
+		scale = 1000 * 1000
+	case "Ki":
+		scale = 1000 << 10
+	case "Mi":
+		scale = 1000 << 20
+	case "M":
+		scale = 1000 * 1000 * 1000
+	case "Gi":
+		scale = 1000 << 30
+	default:
+		return 0, false
+	}
+	number, err := strconv.ParseInt(s[:n], 10, 64)
+	if err != nil || number > math.MaxInt64/scale {
+		return 0, false
+	}
+	return number * scale, true
 }
 
 // isDecimal says whether s is [+-]digits[.digits], with at least one digit.
@@ -120,10 +164,10 @@ func (v Value) Quantity() (Quantity, error) {
 	case string:
 		return ParseQuantity(x)
 	case int64:
-		return Quantity{new(big.Rat).SetInt64(x)}, nil
+		return Quantity{value: new(big.Rat).SetInt64(x)}, nil
 	case float64:
 		if r := new(big.Rat).SetFloat64(x); r != nil {
-			return Quantity{r}, nil
+			return Quantity{value: r}, nil
 		}
 	}
 	return Quantity{}, fmt.Errorf("not a quantity: neither text nor number")
@@ -131,24 +175,34 @@ func (v Value) Quantity() (Quantity, error) {
 
 func (q Quantity) rat() *big.Rat {
 	if q.value == nil {
-		return new(big.Rat)
+		return big.NewRat(q.millis, 1000)
 	}
 	return q.value
 }
 
 // Cmp compares exactly: -1 when q is less than o, 0 when both are the same amount,
 // +1 when q is more.
-func (q Quantity) Cmp(o Quantity) int { return q.rat().Cmp(o.rat()) }
+func (q Quantity) Cmp(o Quantity) int {
+	if q.value == nil && o.value == nil {
+		return cmp.Compare(q.millis, o.millis)
+	}
+	return q.rat().Cmp(o.rat())
+}
 
 // IsZero says whether q is nothing.
-func (q Quantity) IsZero() bool { return q.rat().Sign() == 0 }
+func (q Quantity) IsZero() bool { return q.Cmp(Quantity{}) == 0 }
 
 // Add gives the sum.
-func (q Quantity) Add(o Quantity) Quantity { return Quantity{new(big.Rat).Add(q.rat(), o.rat())} }
+func (q Quantity) Add(o Quantity) Quantity {
+	if q.value == nil && o.value == nil && max(q.millis, o.millis) < math.MaxInt64/2 && min(q.millis, o.millis) >= 0 {
+		return Quantity{millis: q.millis + o.millis}
+	}
+	return Quantity{value: new(big.Rat).Add(q.rat(), o.rat())}
+}
 
 // Mul gives q n times, such as the requests of n pods.
 func (q Quantity) Mul(n int64) Quantity {
-	return Quantity{new(big.Rat).Mul(q.rat(), new(big.Rat).SetInt64(n))}
+	return Quantity{value: new(big.Rat).Mul(q.rat(), new(big.Rat).SetInt64(n))}
 }
 
 // Ratio gives q divided by o, 0 when o is nothing.
@@ -163,11 +217,19 @@ func (q Quantity) Ratio(o Quantity) float64 {
 // Millis gives thousandths, rounded away from 0 as Kubernetes does: millicores of a CPU
 // quantity. Amounts beyond an int64 become the nearest one.
 func (q Quantity) Millis() int64 {
+	if q.value == nil {
+		return q.millis
+	}
 	return roundUp(new(big.Rat).Mul(q.rat(), big.NewRat(1000, 1)))
 }
 
 // Bytes gives whole units, rounded away from 0: bytes of a memory or storage quantity.
-func (q Quantity) Bytes() int64 { return roundUp(q.rat()) }
+func (q Quantity) Bytes() int64 {
+	if q.value == nil && q.millis%1000 == 0 {
+		return q.millis / 1000
+	}
+	return roundUp(q.rat())
+}
 
 // roundUp rounds away from 0.
 func roundUp(r *big.Rat) int64 {

@@ -104,3 +104,32 @@ func TestIntOrString(t *testing.T) {
 		}
 	}
 }
+
+// A sign keeps a quantity from the short way by which most are read.
+func TestQuantityIsTheSameOnBothWays(t *testing.T) {
+	var texts []string
+	for _, number := range []string{"0", "1", "7", "250", "999999999", "1000000000"} {
+		for _, suffix := range []string{"", "m", "k", "M", "G", "Ki", "Mi", "Gi", "Ti"} {
+			texts = append(texts, number+suffix)
+		}
+	}
+	read := func(s string) Quantity {
+		q, err := ParseQuantity(s)
+		if err != nil {
+			t.Fatalf("ParseQuantity(%q): %v", s, err)
+		}
+		return q
+	}
+	for _, text := range texts {
+		q, exact := read(text), read("+"+text)
+		if q.Cmp(exact) != 0 || q.Millis() != exact.Millis() || q.Bytes() != exact.Bytes() || q.IsZero() != exact.IsZero() {
+			t.Errorf("%s: %d millis, %d bytes; want %d, %d", text, q.Millis(), q.Bytes(), exact.Millis(), exact.Bytes())
+		}
+		for _, other := range texts {
+			o, exactOther := read(other), read("+"+other)
+			if q.Cmp(o) != exact.Cmp(exactOther) || q.Add(o).Cmp(exact.Add(exactOther)) != 0 || q.Ratio(o) != exact.Ratio(exactOther) {
+				t.Errorf("%s and %s do not compare or add up as exactly", text, other)
+			}
+		}
+	}
+}

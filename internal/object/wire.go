@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"unsafe"
 )
@@ -28,7 +29,10 @@ const (
 // AppendWire appends an object in the form that a WireReader reads, for handing
 // it to another process of this run. Secrets stay masked: they can be compared
 // there when both processes have one RunKey.
-func (o *Object) AppendWire(b []byte) []byte { return appendWireValue(o.appendWireHead(b), o.root) }
+func (o *Object) AppendWire(b []byte) []byte {
+	var e wireEncoder
+	return e.appendValue(o.appendWireHead(b), o.root)
+}
 
 func (o *Object) appendWireHead(b []byte) []byte {
 	for _, s := range []string{o.Ref.Unit, o.apiVersion, o.Ref.Kind, o.Ref.Namespace, o.Ref.Name, o.Origin.Path} {
@@ -40,7 +44,10 @@ func (o *Object) appendWireHead(b []byte) []byte {
 // A WireWriter writes objects to one WireRoots. Content that it wrote before, as
 // objects that one Documents gave share it, is written as a reference. It keeps
 // what it wrote. The zero value has written nothing.
-type WireWriter struct{ sent map[unsafe.Pointer]uint64 }
+type WireWriter struct {
+	sent    map[unsafe.Pointer]uint64 // the place of each root among those that were written
+	encoder wireEncoder
+}
 
 // Append appends an object as AppendWire does, for WireReader.NextOf.
 func (w *WireWriter) Append(b []byte, o *Object) []byte {
@@ -53,7 +60,7 @@ func (w *WireWriter) Append(b []byte, o *Object) []byte {
 		w.sent = map[unsafe.Pointer]uint64{}
 	}
 	w.sent[root] = uint64(len(w.sent))
-	return appendWireValue(b, o.root)
+	return w.encoder.appendValue(b, o.root)
 }
 
 // WireRoots is the content of the objects that one WireWriter wrote, as read.
@@ -86,20 +93,30 @@ func appendWireText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-func appendWireValue(b []byte, v any) []byte {
+// A wireEncoder keeps the memory in which keys are sorted.
+type wireEncoder struct{ keys []string } // of the maps that are being written, outer ones first
+
+func (e *wireEncoder) appendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
 		start := len(b) + 1
 		b = binary.AppendUvarint(append(b, wireMap, 0, 0, 0, 0), uint64(len(v)))
-		for _, k := range (Value{v}).Keys() {
-			b = appendWireValue(appendWireText(b, k), v[k])
+		outer := len(e.keys)
+		for k := range v {
+			e.keys = append(e.keys, k)
 		}
+		slices.Sort(e.keys[outer:])
+		for i := range len(v) {
+			k := e.keys[outer+i]
+			b = e.appendValue(appendWireText(b, k), v[k])
+		}
+		e.keys = e.keys[:outer]
 		return putLength(b, start)
 	case []any:
 		start := len(b) + 1
 		b = binary.AppendUvarint(append(b, wireList, 0, 0, 0, 0), uint64(len(v)))
 		for _, item := range v {
-			b = appendWireValue(b, item)
+			b = e.appendValue(b, item)
 		}
 		return putLength(b, start)
 	case string:

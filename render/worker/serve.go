@@ -98,7 +98,7 @@ func (s *server) hello(payload []byte) error {
 	s.limits = limits{memory, time.Duration(timeout)}
 	closeInherited()
 	tuneRuntime(memory)
-	tuneGC(heap)
+	TuneGC(heap)
 	held := shutIn(s.limits)
 	go watchMemory(memory)
 	if !probe {
@@ -118,11 +118,11 @@ func tuneRuntime(memory int64) {
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errNetwork }}
 }
 
-// tuneGC lets the heap grow to target bytes before garbage is collected, where
+// TuneGC lets the heap grow to target bytes before garbage is collected, where
 // less is in use than half of that: evaluating jsonnet makes little but garbage,
 // and collecting it each time that a small heap has doubled takes a quarter of the
 // time. Above, Go's own rule holds.
-func tuneGC(target int64) {
+func TuneGC(target int64) {
 	type cycle struct{ _ *int } // whose end is the end of a collection
 	var tune func(*cycle)
 	tune = func(*cycle) {
