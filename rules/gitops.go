@@ -76,9 +76,9 @@ func deploysFrom(o *object.Object) map[object.Path]object.Value {
 		keys = []object.Path{spec + ".source.repoURL", spec + ".source.path", spec + ".source.chart",
 			spec + ".destination.namespace", spec + ".destination.server", spec + ".destination.name", spec + ".project"}
 	case "Kustomization":
-		keys = []object.Path{"spec.path", "spec.targetNamespace", "spec.sourceRef.name", "spec.kubeConfig.secretRef.name"}
+		keys = []object.Path{"spec.path", "spec.targetNamespace", "spec.sourceRef.name", "spec.kubeConfig.secretRef.name", "spec.kubeConfig.configMapRef.name"}
 	case "HelmRelease":
-		keys = []object.Path{"spec.chart.spec.chart", "spec.chart.spec.sourceRef.name", "spec.targetNamespace", "spec.storageNamespace", "spec.releaseName", "spec.kubeConfig.secretRef.name"}
+		keys = []object.Path{"spec.chart.spec.chart", "spec.chart.spec.sourceRef.name", "spec.targetNamespace", "spec.storageNamespace", "spec.releaseName", "spec.kubeConfig.secretRef.name", "spec.kubeConfig.configMapRef.name"}
 	}
 	out := map[object.Path]object.Value{}
 	for _, k := range keys {

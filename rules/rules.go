@@ -146,6 +146,7 @@ var All = []*rule.Rule{
 	GitOpsSourceRemoved,
 	GitOpsPruneEnabled,
 	GitOpsTargetChanged,
+	EnvironmentTargetChanged,
 	GitOpsSyncStopped,
 	MassRestart,
 	MassRename,

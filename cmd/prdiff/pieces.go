@@ -39,7 +39,7 @@ func comparePieces(u render.Unit, before, after *render.Output, definitions sche
 			}
 		}
 		if lost {
-			p.before, p.after = nil, nil
+			p = part{name: p.name}
 		}
 		b, a := newSet(p.name, p.before, broken), newSet(p.name, p.after, broken)
 		shown := report.Unit{
@@ -57,11 +57,19 @@ func comparePieces(u render.Unit, before, after *render.Output, definitions sche
 			shown.Status, shown.Error = report.Failed, text
 		}
 		r.units = append(r.units, shown)
+		if moved(p) {
+			b, a = newSet(p.name, append(slices.Clone(p.before), p.targetBefore), broken), newSet(p.name, append(slices.Clone(p.after), p.targetAfter), broken)
+		}
 		if changes := compareSets(b, a, definitions, o); len(changes) > 0 {
 			r.parts = append(r.parts, &rule.Unit{Name: p.name, Before: b, After: a, Changes: changes})
 		}
 	}
 	return r
+}
+
+// moved says whether a part goes elsewhere, or is applied in another way, than before.
+func moved(p part) bool {
+	return p.targetBefore != nil && p.targetAfter != nil && !p.targetBefore.Root().Equal(p.targetAfter.Root())
 }
 
 func newSet(unit string, objects []*object.Object, broken map[string]bool) *object.Set {
@@ -130,8 +138,9 @@ func duplicates(s *object.Set) []string {
 
 // A part is a share of a unit on both sides.
 type part struct {
-	name          string
-	before, after []*object.Object
+	name                      string
+	before, after             []*object.Object
+	targetBefore, targetAfter *object.Object
 }
 
 // pairParts matches the parts of both sides by name. Where one side has a single
@@ -183,14 +192,16 @@ func pairParts(unit string, before, after []render.Part, problems []render.Probl
 		if nameBefore != "" {
 			name = nameBefore
 		}
-		add(name).before = p.Objects
+		to := add(name)
+		to.before, to.targetBefore = p.Objects, p.Target
 	}
 	for _, p := range after {
 		name := p.Name
 		if nameAfter != "" {
 			name = nameAfter
 		}
-		add(name).after = p.Objects
+		to := add(name)
+		to.after, to.targetAfter = p.Objects, p.Target
 	}
 	for _, p := range problems {
 		if p.Part != "" {

@@ -72,7 +72,7 @@ func (c *Cache) file(k Key) string {
 }
 
 // magic begins each entry. The checksum of all after it follows.
-const magic = "prdiff rendering 1\n"
+const magic = "prdiff rendering 2\n"
 
 // Get gives what was kept under a key. An entry that is damaged is not there.
 func (c *Cache) Get(k Key) (*render.Output, bool) {
@@ -150,7 +150,7 @@ func keeps(out *render.Output) bool {
 		return false
 	}
 	for _, p := range out.Parts {
-		if slices.ContainsFunc(p.Objects, (*object.Object).Masks) {
+		if p.Target != nil && p.Target.Masks() || slices.ContainsFunc(p.Objects, (*object.Object).Masks) {
 			return false
 		}
 	}
@@ -219,11 +219,14 @@ func encode(out *render.Output) ([]byte, error) {
 	var body []byte
 	body = binary.AppendUvarint(body, uint64(len(out.Parts)))
 	for _, p := range out.Parts {
-		var objects []byte
+		var target, objects []byte
+		if p.Target != nil {
+			target = p.Target.AppendWire(nil)
+		}
 		for _, o := range p.Objects {
 			objects = o.AppendWire(objects)
 		}
-		body = appendText(appendText(body, p.Name), string(objects))
+		body = appendText(appendText(appendText(body, p.Name), string(target)), string(objects))
 	}
 	body = binary.AppendUvarint(body, uint64(len(out.Notes)))
 	for _, n := range out.Notes {
@@ -257,6 +260,12 @@ func decode(data []byte, objects *object.WireReader) (*render.Output, error) {
 	out := &render.Output{}
 	for range r.count() {
 		p := render.Part{Name: string(r.text())}
+		if target := r.text(); len(target) > 0 {
+			objects.Reset(target)
+			if p.Target, err = objects.Next(); err != nil || objects.More() {
+				return nil, errDamaged
+			}
+		}
 		objects.Reset(r.text())
 		for objects.More() {
 			o, err := objects.Next()

@@ -27,7 +27,13 @@ func output(t testing.TB, manifests string) *render.Output {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	return &render.Output{Parts: []render.Part{{Name: "empty"}, {Name: "unit", Objects: objects}}, Notes: []string{"a note"}}
+	target, err := object.New("unit", object.Origin{Path: "spec.json"}, map[string]any{
+		"apiVersion": "tanka.dev/v1alpha1", "kind": "Environment", "metadata": map[string]any{"name": "unit"}, "spec": map[string]any{"apiServer": "https://eu.example"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &render.Output{Parts: []render.Part{{Name: "empty"}, {Name: "unit", Objects: objects, Target: target}}, Notes: []string{"a note"}}
 }
 
 func open(t testing.TB, dir string, size int64) *Cache {
@@ -73,7 +79,7 @@ func TestWhatIsPutIsThereInTheNextRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, ok := open(t, dir, 0).Get(Key{1})
-	if !ok || !equal(got, want) {
+	if !ok || !equal(got, want) || got.Parts[1].Target.Text("spec.apiServer") != "https://eu.example" || got.Parts[0].Target != nil {
 		t.Errorf("got %v, %v, want %v", got, ok, want)
 	}
 	if _, ok := open(t, dir, 0).Get(Key{2}); ok {

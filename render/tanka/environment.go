@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/render/jsonnet"
 )
 
@@ -125,6 +126,38 @@ func (e Environment) supported(p project) error {
 		return fmt.Errorf("%s: exportJsonnetImplementation %q is not supported: only the evaluator written in Go is", p.entry, impl)
 	}
 	return nil
+}
+
+// target gives what an environment says of where its manifests go and how they are
+// applied. What it adds to them is left out: that is seen in them.
+func (e environment) target(unit string, p project) (*object.Object, error) {
+	origin, name := p.entry, e.env.Metadata.Name
+	if !e.inline {
+		origin = path.Join(p.base, specFile)
+	}
+	if name == "" {
+		name = unit
+	}
+	spec := map[string]any{"namespace": e.env.Spec.Namespace}
+	if e.env.Spec.InjectLabels {
+		spec["injectLabels"] = true
+	}
+	if e.env.Spec.APIServer != "" {
+		spec["apiServer"] = e.env.Spec.APIServer
+	}
+	if e.env.Spec.ApplyStrategy != "" {
+		spec["applyStrategy"] = e.env.Spec.ApplyStrategy
+	}
+	if len(e.env.Spec.ContextNames) > 0 {
+		contexts := make([]any, len(e.env.Spec.ContextNames))
+		for i, c := range e.env.Spec.ContextNames {
+			contexts[i] = c
+		}
+		spec["contextNames"] = contexts
+	}
+	return object.New(unit, object.Origin{Path: origin}, map[string]any{
+		"apiVersion": "tanka.dev/v1alpha1", "kind": "Environment", "metadata": map[string]any{"name": name}, "spec": spec,
+	})
 }
 
 var scheme = regexp.MustCompile(`^.+://`)

@@ -101,7 +101,11 @@ func (r *Renderer) Render(ctx context.Context, t *source.Tree, u render.Unit) (*
 			continue
 		}
 		objects, problems := jsonnet.Objects(name, l.project.entry, e.manifests)
-		out.Parts = append(out.Parts, render.Part{Name: name, Objects: objects})
+		target, err := e.target(name, l.project)
+		if err != nil {
+			return nil, err
+		}
+		out.Parts = append(out.Parts, render.Part{Name: name, Objects: objects, Target: target})
 		for _, p := range problems {
 			p.Part = name
 			out.Problems = append(out.Problems, p)
