@@ -87,6 +87,9 @@ func parseSections(s string) ([]directive, bool) {
 	return out, len(out) > 0
 }
 
+// isWordByte says whether c goes on a word that it touches.
+func isWordByte(c byte) bool { return strings.IndexByte(" \t\r;{}()", c) < 0 }
+
 // A braceReader reads directives that end with their line, or with a semicolon,
 // and blocks in braces.
 type braceReader struct {
@@ -119,6 +122,9 @@ func (p *braceReader) block(depth int) ([]directive, bool) {
 				close := strings.IndexByte(line[i+1:], c)
 				if close < 0 {
 					return nil, false // a text over several lines
+				}
+				if next := i + close + 2; i > 0 && isWordByte(line[i-1]) || next < len(line) && isWordByte(line[next]) {
+					return nil, false // a word that is quoted in part
 				}
 				p.pending = append(p.pending, strings.Fields(line[:i])...)
 				p.pending = append(p.pending, line[i:i+close+2])

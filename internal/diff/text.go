@@ -29,6 +29,9 @@ func (w *walker) compareTexts(before, after object.Value) bool {
 	// masks them again.
 	b, a := before.Marked(), after.Marked()
 	last := w.steps[len(w.steps)-1]
+	if !sameHead(b, a) {
+		return false
+	}
 	if !last.list && last.key == "description" || !strings.ContainsAny(b, "\n{[") && !strings.ContainsAny(a, "\n{[") {
 		return false
 	}
@@ -44,14 +47,22 @@ func (w *walker) compareTexts(before, after object.Value) bool {
 	return true
 }
 
-func (w *walker) compareStructures(name, before, after string) bool {
-	for _, read := range []func(string) (object.Value, bool){object.Embedded, parseSettings} {
-		vb, ok := read(before)
-		if !ok {
-			continue
+// sameHead says whether two texts begin with the same comment, where that comment
+// tells a program what the text is: #!/bin/sh, #cloud-config.
+func sameHead(before, after string) bool {
+	head := func(s string) string {
+		if line, _, _ := strings.Cut(s, "\n"); strings.HasPrefix(line, "#!") || strings.HasPrefix(line, "#cloud-") {
+			return line
 		}
-		if va, ok := read(after); ok && vb.Type() == va.Type() {
-			w.compare(vb, va, nil, nil)
+		return ""
+	}
+	return head(before) == head(after)
+}
+
+func (w *walker) compareStructures(name, before, after string) bool {
+	for _, read := range []func(before, after string) (b, a object.Value, ok bool){object.EmbeddedPair, parsePair} {
+		if b, a, ok := read(before, after); ok && b.Type() == a.Type() {
+			w.compare(b, a, nil, nil)
 			return true
 		}
 	}
@@ -63,11 +74,20 @@ func (w *walker) compareStructures(name, before, after string) bool {
 	return ok && w.compareDirectives(db, da)
 }
 
+func parsePair(before, after string) (b, a object.Value, ok bool) {
+	if b, ok = parseSettings(before); ok {
+		a, ok = parseSettings(after)
+	}
+	return b, a, ok
+}
+
 // parseSettings reads lines of keys and values, in sections or not: properties,
-// dotenv, INI, and TOML as far as it goes by lines. Values stay texts. It fails
-// at anything else, and at a key that stands twice.
+// dotenv, INI, and TOML as far as it goes by lines. Values stay texts, as they
+// stand on the line: blanks at the end belong to the value in properties, and a
+// carriage return does in most formats. It fails at anything else, and at a key
+// that stands twice.
 func parseSettings(s string) (object.Value, bool) {
-	if len(s) > maxTextBytes {
+	if len(s) > maxTextBytes || strings.HasPrefix(s, "#!") {
 		return object.Value{}, false
 	}
 	type section struct {
@@ -78,13 +98,15 @@ func parseSettings(s string) (object.Value, bool) {
 	root := fresh()
 	current, settings := root, 0
 	lines := strings.Split(s, "\n")
+	indent := -1 // of the first key of a section
 	for i := 0; i < len(lines); i++ {
-		line := strings.TrimSpace(lines[i])
+		line := strings.TrimLeft(lines[i], " \t\f")
 		switch {
-		case line == "" || strings.ContainsRune("#;!", rune(line[0])):
+		case strings.TrimSpace(line) == "" || line[0] == '#' || line[0] == ';' || strings.HasPrefix(line, "! "):
 			continue
 		case line[0] == '[':
-			name := strings.TrimSpace(stripComment(line))
+			indent = -1
+			name := strings.TrimRight(stripComment(line), " \t")
 			if !strings.HasSuffix(name, "]") {
 				return object.Value{}, false
 			}
@@ -104,22 +126,44 @@ func parseSettings(s string) (object.Value, bool) {
 			root.nested[key] = current
 			continue
 		}
-		end := strings.IndexAny(line, "=:")
-		key := ""
-		if end > 0 {
-			key = strings.TrimSpace(strings.TrimPrefix(line[:end], "export "))
-		}
-		if key == "" || strings.ContainsAny(key, " \t{}()<>\"'`$|&;,") || line[end] == ':' && !strings.HasPrefix(line[end+1:], " ") {
+		// Python's INI takes a line that is indented more than its key for a part of
+		// the key's value.
+		switch here := len(lines[i]) - len(line); {
+		case indent < 0:
+			indent = here
+		case here > indent:
 			return object.Value{}, false
 		}
-		value := strings.TrimSpace(line[end+1:])
+		end := strings.IndexAny(line, "=:")
+		key, export := "", ""
+		if end > 0 {
+			key = strings.TrimSpace(line[:end])
+			if name, ok := strings.CutPrefix(key, "export "); ok {
+				key, export = strings.TrimSpace(name), "export "
+			}
+		}
+		if key == "" || strings.ContainsAny(key, " \t{}()<>\"'`$|&;,!") || line[end] == ':' && !strings.HasPrefix(line[end+1:], " ") {
+			return object.Value{}, false
+		}
+		value := strings.TrimLeft(line[end+1:], " \t")
+		if isVariableName(key) && current == root && (len(value) < len(line)-end-1 || strings.TrimRight(line[:end], " \t") != line[:end]) {
+			return object.Value{}, false // blanks around the sign count in a shell and in dotenv
+		}
 		for open := unclosed(value); open != "" || strings.HasSuffix(value, `\`); open = unclosed(value) {
 			i++
 			if i == len(lines) {
 				return object.Value{}, false
 			}
-			value = strings.TrimSuffix(value, `\`) + "\n" + strings.TrimSpace(lines[i])
+			more := lines[i]
+			if open == "[" || open == "" {
+				more = strings.TrimLeft(more, " \t") // blanks at the start count in texts alone
+			}
+			if open == "" {
+				value = strings.TrimSuffix(value, `\`)
+			}
+			value += "\n" + more
 		}
+		key = export + key
 		if _, twice := current.keys[key]; twice || strings.Contains(value, "$") && len(root.nested) == 0 {
 			return object.Value{}, false // in a dotenv, $NAME may be a line before: order counts
 		}
@@ -136,6 +180,11 @@ func parseSettings(s string) (object.Value, bool) {
 		root.keys[name] = object.MapOf(nested.keys)
 	}
 	return object.MapOf(root.keys), true
+}
+
+// isVariableName says whether a key is spelled as environment variables are.
+func isVariableName(key string) bool {
+	return strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
 // maxTextBytes bounds the texts that are read as structures.

@@ -165,12 +165,14 @@ func (w *walker) pop()        { w.steps = w.steps[:len(w.steps)-1] }
 func (w *walker) emit(f Field) {
 	f.steps = slices.Clone(w.steps)
 	if f.text = w.text; f.text != nil && f.Hidden != filterLayout {
+		f.Before, f.After = object.Unquoted(f.Before, f.After)
 		f.Before, f.After = f.Before.Unmarked(), f.After.Unmarked()
+		plain := func(s string) string { return object.Unmark(object.UnquotedKey(s)) }
 		for i := f.text.depth; i < len(f.steps); i++ {
 			s := &f.steps[i]
-			s.key, s.sel = object.Unmark(s.key), slices.Clone(s.sel)
+			s.key, s.sel = plain(s.key), slices.Clone(s.sel)
 			for j := range s.sel {
-				s.sel[j] = object.Unmark(s.sel[j])
+				s.sel[j] = plain(s.sel[j])
 			}
 		}
 	}

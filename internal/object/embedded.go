@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -20,27 +21,102 @@ const (
 )
 
 // Embedded reads a text inside a field as JSON or YAML when it is a map or a list,
-// or several such documents, which then make a list. It keeps apart whatever some
-// reader of the text might: only plain decimal numbers, true and false are more
-// than text, null is the text "null", and a text with a key twice, or with a null
-// in quotes, is not taken for a structure.
+// or several such documents, which then make a list. Only plain decimal numbers,
+// true and false are more than text, null is the text "null", and a text with a
+// key twice, or with a null in quotes, is not taken for a structure.
 func Embedded(text string) (Value, bool) {
-	if len(text) > maxEmbeddedBytes || strings.Contains(text, `"null"`) || strings.Contains(text, `'null'`) {
+	if !mayHoldStructure(text) {
 		return Value{}, false
 	}
-	trimmed := strings.TrimSpace(text)
-	if trimmed == "" || !strings.ContainsAny(text, "\n{[") {
-		return Value{}, false
+	if v, ok := embeddedJSON(text); ok {
+		return v, true
 	}
-	if trimmed[0] == '{' || trimmed[0] == '[' {
-		if v, ok := embeddedJSON(trimmed); ok {
-			return v, true
-		}
-	}
-	return embeddedYAML(text)
+	return embeddedYAML(text, false)
 }
 
+// EmbeddedPair reads two texts as Embedded does, for comparing them: as JSON both,
+// or as YAML both. It keeps apart whatever some reader of the texts might: a text
+// in quotes that some YAML reader takes for something else without them, such as
+// yes, differs from the one without quotes. Its marks are taken off by Unquoted
+// before anything is shown. Texts of one line are read as JSON alone: [a,b] may as
+// well be a pattern.
+func EmbeddedPair(before, after string) (b, a Value, ok bool) {
+	if !mayHoldStructure(before) || !mayHoldStructure(after) {
+		return Value{}, Value{}, false
+	}
+	if b, ok = embeddedJSON(before); ok {
+		if a, ok = embeddedJSON(after); ok {
+			return b, a, true
+		}
+	}
+	if !strings.Contains(before, "\n") && !strings.Contains(after, "\n") {
+		return Value{}, Value{}, false
+	}
+	if b, ok = embeddedYAML(before, true); ok {
+		a, ok = embeddedYAML(after, true)
+	}
+	return b, a, ok
+}
+
+func mayHoldStructure(text string) bool {
+	return len(text) <= maxEmbeddedBytes && !strings.Contains(text, `"null"`) && !strings.Contains(text, `'null'`) &&
+		strings.ContainsAny(text, "\n{[") && strings.TrimSpace(text) != ""
+}
+
+// quoteMark begins a text that stands in quotes and is another value to some
+// reader without them. No YAML holds it.
+const quoteMark = "\x00"
+
+// Unquoted gives two values that EmbeddedPair has read without its marks. Where
+// the quotes are the difference, they are shown.
+func Unquoted(before, after Value) (b, a Value) {
+	show := before.Type() == String && after.Type() == String &&
+		strings.HasPrefix(before.Text(), quoteMark) != strings.HasPrefix(after.Text(), quoteMark) ||
+		before.Exists() && after.Exists() && before.Type() != after.Type()
+	return Value{unquoted(before.raw, show)}, Value{unquoted(after.raw, show)}
+}
+
+// UnquotedKey is Unquoted for a key of a map.
+func UnquotedKey(key string) string { return strings.TrimPrefix(key, quoteMark) }
+
+func unquoted(raw any, show bool) any {
+	switch x := raw.(type) {
+	case string:
+		if text, ok := strings.CutPrefix(x, quoteMark); ok {
+			if show {
+				return `"` + text + `"`
+			}
+			return text
+		}
+	case map[string]any:
+		m := make(map[string]any, len(x))
+		for k, item := range x {
+			m[UnquotedKey(k)] = unquoted(item, false)
+		}
+		return m
+	case []any:
+		l := make([]any, len(x))
+		for i, item := range x {
+			l[i] = unquoted(item, false)
+		}
+		return l
+	}
+	return raw
+}
+
+// ambiguous matches what some YAML reader, of version 1.1 or 1.2, takes for more
+// than text when it has no quotes (https://yaml.org/type/, https://yaml.org/spec/1.2.2/#103-core-schema).
+var ambiguous = regexp.MustCompile(`^(?:[yYnN]|yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF` +
+	`|~|null|Null|NULL|<<|=` +
+	`|[-+]?(?:0b[01_]+|0o[0-7]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?)` +
+	`|[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)` +
+	`|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?)$`)
+
 func embeddedJSON(text string) (Value, bool) {
+	text = strings.TrimSpace(text)
+	if text[0] != '{' && text[0] != '[' {
+		return Value{}, false
+	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	v, err := jsonValue(d, 0)
@@ -104,9 +180,9 @@ func jsonMap(d *json.Decoder, depth int) (Value, error) {
 	return Value{m}, err
 }
 
-func embeddedYAML(text string) (Value, bool) {
+func embeddedYAML(text string, marked bool) (Value, bool) {
 	d := yaml.NewDecoder(strings.NewReader(text))
-	budget := maxEmbeddedValues
+	r := yamlStructure{budget: maxEmbeddedValues, marked: marked}
 	docs := []any{}
 	for {
 		var n yaml.Node
@@ -117,7 +193,7 @@ func embeddedYAML(text string) (Value, bool) {
 		if err != nil {
 			return Value{}, false
 		}
-		v, err := yamlValue(&n, 0, &budget)
+		v, err := r.value(&n, 0)
 		if err != nil {
 			return Value{}, false
 		}
@@ -138,9 +214,27 @@ func embeddedYAML(text string) (Value, bool) {
 	return Value{docs}, true
 }
 
-func yamlValue(n *yaml.Node, depth int, budget *int) (any, error) {
-	*budget--
-	if depth > maxDepth || *budget < 0 {
+// A yamlStructure makes values of the nodes of an embedded YAML.
+type yamlStructure struct {
+	budget int  // values that may still come
+	marked bool // quotes that matter to some reader are kept as quoteMark
+}
+
+// text gives a text in quotes.
+func (r *yamlStructure) text(s string) string {
+	if r.marked && ambiguous.MatchString(s) {
+		return quoteMark + s
+	}
+	return s
+}
+
+func inQuotes(n *yaml.Node) bool {
+	return n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
+}
+
+func (r *yamlStructure) value(n *yaml.Node, depth int) (any, error) {
+	r.budget--
+	if depth > maxDepth || r.budget < 0 {
 		return nil, errEmbedded
 	}
 	switch n.Kind {
@@ -148,17 +242,17 @@ func yamlValue(n *yaml.Node, depth int, budget *int) (any, error) {
 		if len(n.Content) != 1 {
 			return nil, nil
 		}
-		v, err := yamlValue(n.Content[0], depth+1, budget)
+		v, err := r.value(n.Content[0], depth+1)
 		if v == "null" && err == nil {
 			return nil, nil
 		}
 		return v, err
 	case yaml.AliasNode:
-		return yamlValue(n.Alias, depth+1, budget)
+		return r.value(n.Alias, depth+1)
 	case yaml.SequenceNode:
 		items := make([]any, 0, len(n.Content))
 		for _, c := range n.Content {
-			v, err := yamlValue(c, depth+1, budget)
+			v, err := r.value(c, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -172,22 +266,26 @@ func yamlValue(n *yaml.Node, depth int, budget *int) (any, error) {
 			if key.Kind != yaml.ScalarNode {
 				return nil, errEmbedded
 			}
-			if _, twice := m[key.Value]; twice {
+			name := key.Value
+			if inQuotes(key) {
+				name = r.text(name)
+			}
+			if _, twice := m[name]; twice {
 				return nil, errEmbedded
 			}
-			v, err := yamlValue(n.Content[i+1], depth+1, budget)
+			v, err := r.value(n.Content[i+1], depth+1)
 			if err != nil {
 				return nil, err
 			}
-			m[key.Value] = v
+			m[name] = v
 		}
 		return m, nil
 	case yaml.ScalarNode:
 		switch {
 		case n.Style&yaml.TaggedStyle != 0:
 			return nil, errEmbedded
-		case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-			return n.Value, nil
+		case inQuotes(n):
+			return r.text(n.Value), nil
 		case n.Tag == "!!null":
 			return "null", nil
 		}

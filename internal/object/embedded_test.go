@@ -37,3 +37,33 @@ func TestEmbedded(t *testing.T) {
 		})
 	}
 }
+
+func TestEmbeddedPair(t *testing.T) {
+	for _, tt := range []struct {
+		name, before, after string
+		equal, ok           bool
+	}{
+		{"comments and layout are nothing", "a: 1 # one\nb: [x, z]\n", "b:\n- x\n- 'z'\na: 1\n", true, true},
+		{"quotes around what YAML 1.1 takes for a boolean are something", "a: yes\nb: 1\n", "a: \"yes\"\nb: 1\n", false, true},
+		{"around a float", "a: 1.0\nb: 1\n", "a: '1.0'\nb: 1\n", false, true},
+		{"around a date", "a: 2001-01-01\nb: 1\n", "a: '2001-01-01'\nb: 1\n", false, true},
+		{"around digits in groups of sixty", "a: 1:30\nb: 1\n", "a: '1:30'\nb: 1\n", false, true},
+		{"around a key", "on: x\nb: 1\n", "'on': x\nb: 1\n", false, true},
+		{"around a merge key", "<<: {x: 1}\nb: 1\n", "'<<': {x: 1}\nb: 1\n", false, true},
+		{"around a version they are nothing", "a: 1.2.3\nb: 1\n", "a: '1.2.3'\nb: 1\n", true, true},
+		{"JSON has quotes in both", `{"a": "yes"}`, `{ "a":"yes" }`, true, true},
+		{"JSON against YAML keeps them apart", "{\"a\": \"yes\"}\n", "a: yes\n", false, true},
+		{"a line in brackets may be a pattern", "[a,b]", "[a, b]", false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, a, ok := EmbeddedPair(tt.before, tt.after)
+			if ok != tt.ok || ok && b.Equal(a) != tt.equal {
+				t.Errorf("EmbeddedPair() = %q, %q, %v, want equal %v, %v", b, a, ok, tt.equal, tt.ok)
+			}
+			b, a = Unquoted(b, a)
+			if strings.Contains(b.String()+a.String(), quoteMark) {
+				t.Errorf("Unquoted() = %q, %q, marks and all", b, a)
+			}
+		})
+	}
+}
