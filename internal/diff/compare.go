@@ -2,7 +2,6 @@ package diff
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/prdiff/prdiff/internal/object"
 )
@@ -44,16 +43,12 @@ type engine struct {
 	schemas       *customSchemas
 	filters       filters
 	renaming      renaming
-
-	workloadsBefore, workloadsAfter func() map[object.Ref]object.Workload
 }
 
 func newEngine(before, after *object.Set, opts Options) *engine {
 	e := &engine{
-		before:          before,
-		after:           after,
-		workloadsBefore: sync.OnceValue(func() map[object.Ref]object.Workload { return workloadsByRef(before) }),
-		workloadsAfter:  sync.OnceValue(func() map[object.Ref]object.Workload { return workloadsByRef(after) }),
+		before: before,
+		after:  after,
 	}
 	e.filters = newFilters(e, opts)
 	e.schemas = newCustomSchemas(before, after, opts.Schemas)

@@ -113,23 +113,7 @@ func (e *engine) effectsOf(c *Change) []Effect {
 // workload reads o as a workload of its set, with the replicas that an
 // autoscaler gives it.
 func (e *engine) workload(set *object.Set, o *object.Object) (object.Workload, bool) {
-	if _, ok := object.AsWorkload(o); !ok {
-		return object.Workload{}, false
-	}
-	byRef := e.workloadsAfter
-	if set == e.before {
-		byRef = e.workloadsBefore
-	}
-	w, ok := byRef()[o.Ref]
-	return w, ok
-}
-
-func workloadsByRef(set *object.Set) map[object.Ref]object.Workload {
-	out := map[object.Ref]object.Workload{}
-	for _, w := range set.Workloads() {
-		out[w.Ref] = w
-	}
-	return out
+	return set.Workload(o.Ref)
 }
 
 // startsPods says whether a workload makes pods by itself, now.

@@ -9,6 +9,7 @@ package object
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -147,6 +148,13 @@ func (o *Object) Labels() map[string]string { return o.Strings("metadata.labels"
 // Annotation gives the value of one annotation, "" when it is not there.
 func (o *Object) Annotation(key string) string {
 	return o.At("metadata.annotations").Field(key).Text()
+}
+
+// Shares says whether both objects have their content in common, as those of
+// Documents and WireReader do: it is the same then. Content that is the same need
+// not be shared.
+func (o *Object) Shares(other *Object) bool {
+	return reflect.ValueOf(o.root).UnsafePointer() == reflect.ValueOf(other.root).UnsafePointer()
 }
 
 // WithUnit gives a copy that belongs to another unit; the content is shared.

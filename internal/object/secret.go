@@ -41,7 +41,10 @@ func (v Value) HoldsUnsettled() bool {
 				return true
 			}
 		}
-	default:
+	case string:
+		// Nearly all texts are shorter: whole sets are gone through.
+		return len(x) >= len(Unsettled) && strings.Contains(x, Unsettled)
+	case *Masked:
 		return v.Unsettled()
 	}
 	return false

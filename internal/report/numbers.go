@@ -69,7 +69,7 @@ func Count(units []*rule.Unit) Numbers {
 		for _, c := range u.Changes {
 			n.Restarts = append(n.Restarts, restarts(u, c)...)
 		}
-		if before, after := loadOf(u.Before), loadOf(u.After); before != after {
+		if before, after := loadsOf(u); before != after {
 			n.Loads = append(n.Loads, UnitLoad{u.Name, before, after})
 		}
 	}
@@ -138,32 +138,55 @@ func reloaders(u *rule.Unit, c diff.Change) []Restart {
 	return out
 }
 
-func loadOf(set *object.Set) Load {
-	var l Load
-	for _, w := range set.Workloads() {
-		if w.Ref.Kind == "Job" || w.Ref.Kind == "CronJob" {
-			continue
+// loadsOf gives the load of both sides of a unit. What most workloads ask for is
+// worked out once: they are the same on both.
+func loadsOf(u *rule.Unit) (before, after Load) {
+	known := map[object.Ref]Load{}
+	for _, w := range u.Before.Workloads() {
+		l := loadOf(u.Before, w)
+		before = before.add(l)
+		known[w.Ref] = l
+	}
+	for _, w := range u.After.Workloads() {
+		l, ok := known[w.Ref]
+		was, _ := u.Before.Workload(w.Ref)
+		if !ok || !was.Shares(w.Object) || was.Replicas != w.Replicas || most(u.Before, was) != most(u.After, w) {
+			l = loadOf(u.After, w)
 		}
-		cpu, memory := w.Requests()
-		if w.Ref.Kind == "DaemonSet" {
-			l.NodeCPU, l.NodeMemory = plus(l.NodeCPU, cpu, 1), plus(l.NodeMemory, memory, 1)
-			continue
+		after = after.add(l)
+	}
+	return before, after
+}
+
+// most gives the number of pods that a workload's autoscalers allow at most.
+func most(set *object.Set, w object.Workload) int64 {
+	n := int64(max(0, w.Replicas.Count))
+	for _, a := range set.AutoscalersOf(w.Ref) {
+		n = max(n, a.Max)
+	}
+	return n
+}
+
+// loadOf gives the load of one workload.
+func loadOf(set *object.Set, w object.Workload) Load {
+	if w.Ref.Kind == "Job" || w.Ref.Kind == "CronJob" {
+		return Load{}
+	}
+	cpu, memory := w.Requests()
+	if w.Ref.Kind == "DaemonSet" {
+		return Load{NodeCPU: plus(0, cpu, 1), NodeMemory: plus(0, memory, 1)}
+	}
+	pods, most := int64(max(0, w.Replicas.Count)), most(set, w)
+	l := Load{
+		Pods: int(plus(0, 1, pods)), CPU: plus(0, cpu, pods), Memory: plus(0, memory, pods),
+		MostPods: int(plus(0, 1, most)), MostCPU: plus(0, cpu, most), MostMemory: plus(0, memory, most),
+	}
+	for _, c := range w.Running() {
+		if q, err := c.At("resources.limits.cpu").Quantity(); err == nil {
+			l.CPULimit = plus(l.CPULimit, q.Millis(), pods)
 		}
-		pods := int64(max(0, w.Replicas.Count))
-		most := pods
-		for _, a := range set.AutoscalersOf(w.Ref) {
-			most = max(most, a.Max)
-		}
-		l.Pods, l.MostPods = int(plus(int64(l.Pods), 1, pods)), int(plus(int64(l.MostPods), 1, most))
-		l.CPU, l.Memory = plus(l.CPU, cpu, pods), plus(l.Memory, memory, pods)
-		l.MostCPU, l.MostMemory = plus(l.MostCPU, cpu, most), plus(l.MostMemory, memory, most)
-		for _, c := range w.Running() {
-			if q, err := c.At("resources.limits.cpu").Quantity(); err == nil {
-				l.CPULimit = plus(l.CPULimit, q.Millis(), pods)
-			}
-			if q, err := c.At("resources.limits.memory").Quantity(); err == nil {
-				l.MemoryLimit = plus(l.MemoryLimit, q.Bytes(), pods)
-			}
+		if q, err := c.At("resources.limits.memory").Quantity(); err == nil {
+			l.MemoryLimit = plus(l.MemoryLimit, q.Bytes(), pods)
 		}
 	}
 	return l

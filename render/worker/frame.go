@@ -70,8 +70,8 @@ func readFrame(r *bufio.Reader) (kind byte, payload []byte, err error) {
 	if n > maxFrame {
 		return 0, nil, errFrame
 	}
-	// What is announced is not allocated before it comes.
-	payload = make([]byte, 0, min(n, 1<<20))
+	// What is announced is not allocated before it comes, but for usual files.
+	payload = make([]byte, 0, min(n, 16<<20))
 	for uint32(len(payload)) < n {
 		if len(payload) == cap(payload) {
 			payload = append(payload, 0)[:len(payload)]
