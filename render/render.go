@@ -6,6 +6,7 @@ package render
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/source"
@@ -103,6 +104,15 @@ type Problem struct {
 	// objects of the file may be missing from every part.
 	Part string
 	Err  error
+	// Refused tells, by a digest, which document it is that kubectl would refuse
+	// while it applies the rest of the file. One that was so before is none of the
+	// change's doing: it is said, and the rest is compared. "" for other problems.
+	Refused string
+}
+
+// Broken says whether there is a problem that costs more than the document itself.
+func (o *Output) Broken() bool {
+	return slices.ContainsFunc(o.Problems, func(p Problem) bool { return p.Refused == "" })
 }
 
 func (p Problem) Error() string {

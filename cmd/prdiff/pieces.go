@@ -15,6 +15,7 @@ import (
 // comparePieces compares what a unit rendered to before and after, part by part,
 // custom resources by the definitions of the whole tree.
 func comparePieces(u render.Unit, before, after *render.Output, definitions schemas, o diff.Options) result {
+	before, after = standing(before, after)
 	problems := slices.Concat(after.Problems, before.Problems)
 	partial := differing(after.Partial, before.Partial)
 	if before.Partial != "" != (after.Partial != "") && len(before.Parts) > 0 && len(after.Parts) > 0 {
@@ -31,10 +32,12 @@ func comparePieces(u render.Unit, before, after *render.Output, definitions sche
 		// the other side is not compared: it would look deleted.
 		broken, lost := map[string]bool{}, false
 		for _, problem := range problems {
-			switch problem.Part {
-			case "":
+			switch {
+			case problem.Refused != "":
+				p.before = withoutLost(p.before, p.after, problem.Path)
+			case problem.Part == "":
 				broken[problem.Path] = true
-			case p.name:
+			case problem.Part == p.name:
 				lost = true
 			}
 		}
@@ -65,6 +68,40 @@ func comparePieces(u render.Unit, before, after *render.Output, definitions sche
 		}
 	}
 	return r
+}
+
+// standing turns what kubectl refuses on both sides, or no longer, into notes.
+func standing(before, after *render.Output) (b, a *render.Output) {
+	known := map[string]bool{}
+	for _, p := range before.Problems {
+		known[p.Refused] = true
+	}
+	settle := func(o *render.Output, done func(render.Problem) bool) *render.Output {
+		settled := *o
+		settled.Problems = nil
+		for _, p := range o.Problems {
+			if p.Refused == "" || !done(p) {
+				settled.Problems = append(settled.Problems, p)
+				continue
+			}
+			settled.Notes = append(slices.Clip(settled.Notes), fmt.Sprintf("%s: left out: %v", object.Origin{Path: p.Path, Line: p.Line}, p.Err))
+		}
+		return &settled
+	}
+	return settle(before, func(render.Problem) bool { return true }),
+		settle(after, func(p render.Problem) bool { return known[p.Refused] })
+}
+
+// withoutLost leaves out of the objects before those of one file that are not there
+// after: the document of which nobody knows what it is may be any of them.
+func withoutLost(before, after []*object.Object, file string) []*object.Object {
+	there := map[object.Ref]bool{}
+	for _, o := range after {
+		there[unitless(o.Ref)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(before), func(o *object.Object) bool {
+		return o.Origin.Path == file && !there[unitless(o.Ref)]
+	})
 }
 
 // moved says whether a part goes elsewhere, or is applied in another way, than before.

@@ -188,7 +188,11 @@ func (s side) print(ctx context.Context, e env, args []string, work workFlags, t
 				continue
 			}
 			for _, p := range outputs[i].Problems {
-				failed = append(failed, report.Unit{Name: u.Name(), Status: report.Failed, Error: p.Error()})
+				status := report.Failed
+				if p.Refused != "" {
+					status = report.Skipped
+				}
+				failed = append(failed, report.Unit{Name: u.Name(), Status: status, Error: p.Error()})
 			}
 			for _, p := range outputs[i].Parts {
 				for _, o := range p.Objects {

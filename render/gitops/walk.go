@@ -65,7 +65,7 @@ type Walked struct {
 // incomplete says whether a unit's objects are not all known, so that what they
 // declare may be more.
 func (r Rendered) incomplete() bool {
-	return r.Err != nil || r.Output != nil && len(r.Output.Problems) > 0
+	return r.Err != nil || r.Output != nil && r.Output.Broken()
 }
 
 // Incomplete says whether a unit that may declare others did not render, so that the

@@ -3,7 +3,10 @@
 package plain
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path"
@@ -165,7 +168,8 @@ func file(t *source.Tree, unit, name string, known *object.Documents, out *rende
 			// (https://github.com/kubernetes/kubernetes/issues/14791).
 			out.Notes = append(out.Notes, problem.Error())
 		case errors.Is(err, object.ErrNotManifest) && len(objects) > 0:
-			out.Notes = append(out.Notes, fmt.Sprintf("%s: left out: %v", object.Origin{Path: name, Line: problem.Line}, problem.Err))
+			problem.Refused = digest(data, problem.Line)
+			out.Problems = append(out.Problems, problem)
 		case errors.Is(err, object.ErrNotManifest) && misspells(data):
 			problem.Err = errors.New("no Kubernetes object: its keys are written apiVersion and kind")
 			out.Problems = append(out.Problems, problem)
@@ -177,6 +181,18 @@ func file(t *source.Tree, unit, name string, known *object.Documents, out *rende
 		}
 	}
 	return objects
+}
+
+// digest stands for the document that begins at a line, comments below it included.
+func digest(data []byte, line int) string {
+	for range line - 1 {
+		_, data, _ = bytes.Cut(data, []byte("\n"))
+	}
+	if end := bytes.Index(data, []byte("\n---")); end >= 0 {
+		data = data[:end]
+	}
+	sum := sha256.Sum256(bytes.TrimSpace(data))
+	return hex.EncodeToString(sum[:8])
 }
 
 // linksInside says whether a file is a link to one that is read where it stands:

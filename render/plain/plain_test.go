@@ -200,12 +200,12 @@ func TestRender(t *testing.T) {
 			problems: []string{"a.yaml:1: apps/v1 Deployment has no metadata.name"},
 		},
 		{
-			name:    "foreign documents and double keys are notes",
-			files:   map[string]string{"a.yaml": service + "---\nhello: world\n---\napiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\nmetadata:\n  name: dev\n---\napiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  name: b\n"},
-			objects: []string{"Service web at a.yaml:1", "Service b at a.yaml:13"},
+			name:     "foreign documents are problems of their own, double keys and tools' objects are notes",
+			files:    map[string]string{"a.yaml": service + "---\nhello: world\n---\napiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\nmetadata:\n  name: dev\n---\napiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  name: b\n"},
+			objects:  []string{"Service web at a.yaml:1", "Service b at a.yaml:13"},
+			problems: []string{"a.yaml:6: not a Kubernetes object: it has neither apiVersion nor kind"},
 			notes: []string{
 				"a.yaml:8: left out, not a cluster object: Cluster of kind.x-k8s.io/v1alpha4",
-				"a.yaml:6: left out: not a Kubernetes object: it has neither apiVersion nor kind",
 				"a.yaml:17: key stands twice in one map: \"name\"; the last one counts",
 			},
 		},

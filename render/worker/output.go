@@ -55,7 +55,7 @@ func writeOutput(w io.Writer, out *render.Output, kept *object.WireWriter) error
 		}
 	}
 	for _, p := range out.Problems {
-		if err := writeFrame(w, frameProblem, appendFields(nil, p.Path, strconv.Itoa(p.Line), maskText(p.Err.Error()))); err != nil {
+		if err := writeFrame(w, frameProblem, appendFields(nil, p.Path, strconv.Itoa(p.Line), maskText(p.Err.Error()), p.Refused)); err != nil {
 			return err
 		}
 	}
@@ -120,7 +120,7 @@ func (r *reading) add(kind byte, payload []byte) error {
 	case frameKept:
 		return r.addObjects(payload, r.kept)
 	case frameProblem:
-		f, err := cutFields(payload, 3)
+		f, err := cutFields(payload, 4)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (r *reading) add(kind byte, payload []byte) error {
 		if err != nil {
 			return errFrame
 		}
-		r.out.Problems = append(r.out.Problems, render.Problem{Path: f[0], Line: line, Err: errors.New(f[2])})
+		r.out.Problems = append(r.out.Problems, render.Problem{Path: f[0], Line: line, Err: errors.New(f[2]), Refused: f[3]})
 	case frameNote:
 		r.out.Notes = append(r.out.Notes, string(payload))
 	case framePartial:
