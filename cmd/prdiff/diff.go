@@ -39,11 +39,16 @@ the event says what is compared: of a pull request the merge commit and its firs
 parent, of a push what the branch was before it, of a merge queue the group and
 what it is merged into.
 
+On a terminal, text goes through the pager that PRDIFF_PAGER names, else PAGER
+(export PAGER=less); without one, a long text ends with the verdict. --open shows
+the report as a page in the browser, and says where its file is.
+
 Exit codes: 0 nothing at or above --fail-on, 1 something is, 2 not everything
 could be looked at, or prdiff was called wrongly.`,
 		Example: `  prdiff diff --base main
   prdiff diff --base v1.4 --head v1.5 environments/prod
   prdiff diff before.yaml after.yaml --fail-on error
+  prdiff diff --open
   prdiff diff --format markdown=comment.md --format json=report.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			part, err := parseShard(shard)

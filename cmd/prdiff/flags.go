@@ -24,6 +24,7 @@ var formats = []struct {
 }{
 	{"text", report.Text},
 	{"markdown", report.Markdown},
+	{"gitlab", report.GitLab},
 	{"json", report.JSON},
 	{"html", report.HTML},
 	{"sarif", report.SARIF},
@@ -32,7 +33,9 @@ var formats = []struct {
 
 // forPrograms says whether a format is read by a program, which wants its bytes as
 // they are: no pager, and nothing changed for a log.
-func forPrograms(format string) bool { return format != "text" && format != "markdown" }
+func forPrograms(format string) bool {
+	return !slices.Contains([]string{"text", "markdown", "gitlab"}, format)
+}
 
 func formatNames() string {
 	var names []string
@@ -49,6 +52,7 @@ type reportFlags struct {
 	color          string
 	showHidden     bool
 	quiet, verbose bool
+	open           bool
 }
 
 func (f *reportFlags) register(fs *pflag.FlagSet) {
@@ -58,6 +62,7 @@ func (f *reportFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.showHidden, "show-hidden", false, "show what the noise filters hide")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "only the verdict, what failed, and findings")
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "say how long each unit took")
+	fs.BoolVar(&f.open, "open", false, "show the report as a page in the browser, too")
 }
 
 // An output is one report to be written.

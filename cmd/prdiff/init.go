@@ -75,9 +75,12 @@ pull requests from forks. Files that are there already are left alone.`,
 			if err != nil {
 				return err
 			}
-			prefix := t.Prefix
+			prefix, repository := t.Prefix, t.Rev == source.WorkingTree
 			if err := t.Close(); err != nil {
 				return err
+			}
+			if !repository {
+				return usage("prdiff init writes to the root of a git repository, and this folder is in none: git init makes one")
 			}
 			if prefix != "." {
 				return usage("prdiff init writes to the root of the repository: this is %s in it", prefix)

@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -16,27 +19,24 @@ import (
 )
 
 // publish writes a report in every format that was asked for, and gives the
-// error that makes the exit code.
+// error that makes the exit code. A format that cannot be written takes no other
+// one with it.
 func (f *reportFlags) publish(ctx context.Context, e env, r *report.Report) error {
 	e.linkOwn(r)
 	outputs, err := f.outputs()
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, o := range outputs {
 		options := report.Options{ShowHidden: f.showHidden, Quiet: f.quiet, Times: f.verbose}
 		if o.file != "" {
 			options.Color = f.color == "always"
-			var b bytes.Buffer
-			if err := o.write(&b, r, options); err != nil {
-				return fmt.Errorf("%s: %w", o.name, err)
-			}
-			if err := os.WriteFile(e.path(o.file), b.Bytes(), 0o644); err != nil {
-				return err
-			}
+			errs = append(errs, e.writeFile(o, r, options))
 			continue
 		}
 		options.Color = f.colors(e)
+		e.fit(&options)
 		write := func(w io.Writer) error { return o.write(w, r, options) }
 		if forPrograms(o.name) {
 			err = write(e.stdout)
@@ -44,10 +44,53 @@ func (f *reportFlags) publish(ctx context.Context, e env, r *report.Report) erro
 			err = e.page(ctx, write)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", o.name, err)
+			errs = append(errs, fmt.Errorf("%s: %w", o.name, err))
 		}
 	}
+	if f.open {
+		errs = append(errs, e.openPage(ctx, r, report.Options{ShowHidden: f.showHidden, Times: f.verbose}))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
 	return f.verdict(e, r)
+}
+
+// writeFile writes a report to the file that a flag names.
+func (e env) writeFile(o output, r *report.Report, options report.Options) error {
+	var b bytes.Buffer
+	err := o.write(&b, r, options)
+	if err == nil {
+		err = os.WriteFile(e.path(o.file), b.Bytes(), 0o644)
+	}
+	if err == nil {
+		return nil
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err // the path stands in the flag
+	}
+	return fmt.Errorf("--format %s=%s: %w", o.name, o.file, err)
+}
+
+// fit says how large the terminal is, and what it can do.
+func (e env) fit(o *report.Options) {
+	f, ok := e.stdout.(*os.File)
+	if !ok || e.inActions() {
+		return
+	}
+	width, height, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return
+	}
+	pager := e.pager()
+	o.Width = width
+	if pager == nil {
+		o.Height = height
+	}
+	// Terminals that know no hyperlinks pass them over; the console of Linux, and
+	// pagers other than less, may not.
+	o.Links = o.Color && e.getenv("TERM") != "linux" && (pager == nil || filepath.Base(pager[0]) == "less")
 }
 
 // colors says whether text on stdout is coloured.
@@ -66,33 +109,37 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// page writes a text for people: through the pager when stdout is a terminal, as
-// git does, and so that a line of it is no command when it is a log of GitHub
-// Actions.
-func (e env) page(ctx context.Context, write func(io.Writer) error) error {
-	if e.getenv("GITHUB_ACTIONS") == "true" {
-		return write(&logFilter{w: e.stdout})
+// pager gives the command that long texts go through, nil for none: what
+// PRDIFF_PAGER says, else PAGER. There is none unless one of them is set, as a pager
+// waits for keys, and a terminal may have nobody before it.
+func (e env) pager() []string {
+	words := strings.Fields(e.getenv("PRDIFF_PAGER"))
+	if len(words) == 0 {
+		words = strings.Fields(e.getenv("PAGER"))
 	}
-	pager := e.getenv("PAGER")
-	if pager == "" {
-		pager = "less"
-	}
-	words := strings.Fields(pager)
-	if !isTerminal(e.stdout) || e.getenv("CI") != "" || len(words) == 0 || words[0] == "cat" {
-		return write(e.stdout)
+	if len(words) == 0 || words[0] == "cat" || e.getenv("CI") != "" || e.getenv("TERM") == "dumb" || !isTerminal(e.stdout) || !isTerminal(e.stdin) {
+		return nil
 	}
 	path, err := exec.LookPath(words[0])
 	if err != nil {
+		return nil
+	}
+	return append([]string{path}, words[1:]...)
+}
+
+// page writes a text for people: through a pager when there is one and stdout is a
+// terminal, and so that a line of it is no command when it is a log of GitHub Actions.
+func (e env) page(ctx context.Context, write func(io.Writer) error) error {
+	if e.inActions() {
+		return write(&logFilter{w: e.stdout})
+	}
+	pager := e.pager()
+	if pager == nil {
 		return write(e.stdout)
 	}
-	cmd := exec.CommandContext(ctx, path, words[1:]...)
+	cmd := exec.CommandContext(ctx, pager[0], pager[1:]...)
 	cmd.Stdout, cmd.Stderr = e.stdout, e.stderr
-	cmd.Env = []string{"LESS=FRX", "LV=-c"}
-	for _, name := range []string{"LESS", "LV", "LESSCHARSET", "TERM", "TERMINFO", "HOME", "PATH", "LANG", "LC_ALL", "LC_CTYPE"} {
-		if v := e.getenv(name); v != "" {
-			cmd.Env = append(cmd.Env, name+"="+v)
-		}
-	}
+	cmd.Env = append([]string{"LESS=FRX", "LV=-c"}, e.some("LESS", "LV", "LESSCHARSET", "TERM", "TERMINFO", "HOME", "PATH", "LANG", "LC_ALL", "LC_CTYPE")...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -103,9 +150,21 @@ func (e env) page(ctx context.Context, write func(io.Writer) error) error {
 	_ = write(in) // a reader who has seen enough quits the pager: that is no error
 	_ = in.Close()
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("pager %s: %w", words[0], err)
+		return fmt.Errorf("pager %s: %w", filepath.Base(pager[0]), err)
 	}
 	return nil
+}
+
+// some gives those of the environment variables that are set, for a program that we
+// start. Nothing else of our environment reaches it, no token above all.
+func (e env) some(names ...string) []string {
+	var out []string
+	for _, name := range names {
+		if v := e.getenv(name); v != "" {
+			out = append(out, name+"="+v)
+		}
+	}
+	return out
 }
 
 // A logFilter keeps the lines of a log of GitHub Actions from being obeyed: the

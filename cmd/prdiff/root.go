@@ -35,6 +35,7 @@ left the branch that it will be merged into.`
 		diffCommand(e), renderCommand(e), unitsCommand(e), reportCommand(e),
 		rulesCommand(e), incidentsCommand(e), configCommand(e), schemaCommand(e), initCommand(e), actionCommand(e), demoCommand(e), mcpCommand(e), versionCommand(e),
 	)
+	e.complete(root)
 	return root
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -14,17 +15,44 @@ var release string
 // version gives the version of this program: that of the release, of the module
 // when it was installed with go install, or of the commit that it was built from.
 func version() string {
-	if release != "" {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(release, info)
+}
+
+func versionOf(release string, info *debug.BuildInfo) string {
+	switch {
+	case release != "":
 		return release
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	case info == nil:
 		return "unknown"
+	case info.Main.Version != "" && info.Main.Version != "(devel)":
+		return info.Main.Version
 	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
+	if c := commitOf(info); c != "" {
+		return "development-" + c
 	}
 	return "development"
+}
+
+// commitOf gives the commit that a program was built from, "" where the build was
+// told to leave it out, as go run does.
+func commitOf(info *debug.BuildInfo) string {
+	if info == nil {
+		return ""
+	}
+	commit, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+dirty"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return commit + dirty
 }
 
 func versionCommand(e env) *cobra.Command {
@@ -37,7 +65,12 @@ while it is rendered. What this machine cannot enforce is marked NO.`,
 		Example: "  prdiff version -v",
 		Args:    atMost(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(e.stdout, "prdiff %s, %s, %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			from := ""
+			info, _ := debug.ReadBuildInfo()
+			if commit := commitOf(info); commit != "" && !strings.Contains(version(), strings.TrimSuffix(commit, "+dirty")) {
+				from = "commit " + commit + ", "
+			}
+			_, err := fmt.Fprintf(e.stdout, "prdiff %s, %s%s, %s/%s\n", version(), from, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			if err != nil || !verbose {
 				return err
 			}

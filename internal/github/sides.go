@@ -36,8 +36,10 @@ func SidesOf(ev Event, checkout string, parents []string) (Sides, error) {
 		// A branch that merged another one into itself ends in a merge too.
 		if len(parents) > 1 && checkout != ev.HeadSHA {
 			s.Base = first
-			s.BaseName = "what the pull request is merged into"
-			s.HeadName = fmt.Sprintf("the merge of pull request %d", ev.Number)
+			s.BaseName, s.HeadName = ev.BaseRef, ev.pullRequest()
+			if s.BaseName == "" {
+				s.BaseName = "its base"
+			}
 			if ev.HeadSHA != "" && parents[1] != ev.HeadSHA {
 				s.Note = fmt.Sprintf("the merge that is checked out is of %s, but the pull request was at %s: GitHub had not merged the newest commit yet, or the checkout is another one; start the run again to look at the newest",
 					short(parents[1]), short(ev.HeadSHA))
@@ -48,14 +50,14 @@ func SidesOf(ev Event, checkout string, parents []string) (Sides, error) {
 			return s, errors.New("the event names no branch that the pull request is merged into: say what to compare with, as in --base REV")
 		}
 		s.Base, s.MergeBase, s.BaseName = "refs/remotes/origin/"+ev.BaseRef, true, "the merge base with "+ev.BaseRef
-		s.HeadName = fmt.Sprintf("the head of pull request %d", ev.Number)
+		s.HeadName = "the head of " + ev.pullRequest()
 		s.Note = "the checkout is not the merge commit that GitHub makes for a pull request, so the branch is compared with the point where it left " + ev.BaseRef
 		if ev.HeadSHA != "" && checkout != ev.HeadSHA {
 			s.Note = fmt.Sprintf("the checkout is %s, neither the merge of the pull request nor its head %s; it is compared with the point where it left %s", short(checkout), short(ev.HeadSHA), ev.BaseRef)
 		}
 		return s, nil
 	case "pull_request_target":
-		return s, errors.New("pull_request_target checks out the branch that is merged into, so there is nothing to compare, and checking out the pull request there would run strangers' code with your rights: use pull_request, and for comments on forks the two workflows that `prdiff init --forks` writes")
+		return s, errors.New("pull_request_target checks out the branch that is merged into, so there is nothing to compare, and checking out the pull request there would run strangers' code with your rights: use pull_request, and for comments on forks the two workflows that `prdiff init` writes")
 	case "merge_group":
 		s.HeadName = "the merge queue's group"
 		if ev.HeadSHA != "" && ev.HeadSHA != checkout {
@@ -87,6 +89,14 @@ func SidesOf(ev Event, checkout string, parents []string) (Sides, error) {
 		return s, fmt.Errorf("%s has no parent to compare with: say what to compare with, as in --base REV", short(checkout))
 	}
 	return s, nil
+}
+
+// pullRequest names the pull request for readers.
+func (ev Event) pullRequest() string {
+	if ev.Number == 0 {
+		return "the pull request"
+	}
+	return fmt.Sprintf("pull request %d", ev.Number)
 }
 
 func short(sha string) string {

@@ -23,7 +23,7 @@ var effectNames = []struct {
 	{diff.Rolling, "rolling restart"},
 	{diff.InPlace, "in place"},
 	{diff.Future, "later"},
-	{diff.NoEffect, "nothing runs into it"},
+	{diff.NoEffect, "nothing restarts"},
 }
 
 // effectName gives the words for a kind, "" for one that is not known.

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -16,7 +17,7 @@ import (
 // nasty is text that does something where it is not inert: in a terminal, in
 // Markdown, in HTML, in a log of GitHub Actions.
 const nasty = "x\x1b]0;title\a\x1b[31m\u202egpj.exe ```\n## h\n> [!CAUTION]\n</details></sub>--><img src=x onerror=alert(1)>" +
-	" @org/team #987654 GH-7 [a](javascript:alert(1)) ![i](https://evil.example/p.png) www.evil.example | $x$ `b` <!-- \n::error::boo\r\n##[warning]boo"
+	" @org/team #987654 !654321 ~bug %87654 GH-7 [a](javascript:alert(1)) ![i](https://evil.example/p.png) www.evil.example | $x$ `b` <!-- \n/close\n::error::boo\r\n##[warning]boo"
 
 // hostile is a report whose every text is nasty.
 func hostile() *Report {
@@ -59,30 +60,42 @@ func TestHostileTextIsInert(t *testing.T) {
 			}
 		}
 	})
-	t.Run("Markdown outside of code has no mention, link, image, HTML or structure", func(t *testing.T) {
-		var b bytes.Buffer
-		if err := Markdown(&b, hostile(), Options{Key: nasty}); err != nil {
-			t.Fatal(err)
-		}
-		out := b.String()
-		if first, _, _ := strings.Cut(out, "\n"); !strings.HasPrefix(first, "<!-- prdiff:comment v1 key=") || strings.Count(first, "-->") != 1 {
-			t.Errorf("marker = %q, want one comment in one line", first)
-		}
-		for _, line := range outsideCode(out)[1:] { // the first line is the marker
-			for _, bad := range []string{"@org", "#987654", "](javascript", "![i]", "www.evil", "<img", "\x1b", "\u202e"} {
-				if strings.Contains(line, bad) {
-					t.Errorf("%q stands bare in %q", bad, line)
+	for name, write := range map[string]Reporter{"Markdown": Markdown, "Markdown for GitLab": GitLab} {
+		t.Run(name+" outside of code has no mention, link, image, HTML or structure", func(t *testing.T) {
+			var b bytes.Buffer
+			if err := write(&b, hostile(), Options{Key: nasty}); err != nil {
+				t.Fatal(err)
+			}
+			out := b.String()
+			if first, _, _ := strings.Cut(out, "\n"); !strings.HasPrefix(first, "<!-- prdiff:comment v1 key=") || strings.Count(first, "-->") != 1 {
+				t.Errorf("marker = %q, want one comment in one line", first)
+			}
+			for _, line := range outsideCode(out)[1:] { // the first line is the marker
+				for _, bad := range []string{"@org", "#987654", "](javascript", "![i]", "www.evil", "<img", "\x1b", "\u202e"} {
+					if strings.Contains(line, bad) {
+						t.Errorf("%q stands bare in %q", bad, line)
+					}
+				}
+				for _, bad := range []string{"!654321", "~bug", "%87654"} { // GitLab leaves <code> alone
+					if strings.Contains(htmlCodes.ReplaceAllString(line, ""), bad) {
+						t.Errorf("%q stands bare in %q", bad, line)
+					}
+				}
+				if strings.HasPrefix(line, "## ") {
+					t.Errorf("a heading came through: %q", line)
 				}
 			}
-			if strings.HasPrefix(line, "## ") {
-				t.Errorf("a heading came through: %q", line)
+			for line := range strings.SplitSeq(out, "\n") {
+				if strings.HasPrefix(line, "/") {
+					t.Errorf("GitLab would do what %q says", line)
+				}
 			}
-		}
-		bare := strings.Join(outsideCode(out), "\n")
-		if open, closed := strings.Count(bare, "<details"), strings.Count(bare, "</details>"); open != closed || open == 0 {
-			t.Errorf("%d <details> and %d </details>", open, closed)
-		}
-	})
+			bare := strings.Join(outsideCode(out), "\n")
+			if open, closed := strings.Count(bare, "<details"), strings.Count(bare, "</details>"); open != closed || open == 0 {
+				t.Errorf("%d <details> and %d </details>", open, closed)
+			}
+		})
+	}
 	t.Run("JSON has no command of a log", func(t *testing.T) {
 		var b bytes.Buffer
 		if err := JSON(&b, hostile(), Options{}); err != nil {
@@ -102,6 +115,8 @@ func TestHostileTextIsInert(t *testing.T) {
 		}
 	})
 }
+
+var htmlCodes = regexp.MustCompile(`<code>.*?</code>`)
 
 // outsideCode gives the lines of Markdown without code blocks and code spans.
 func outsideCode(md string) []string {
@@ -179,43 +194,64 @@ func many(n int) *Report {
 	return r
 }
 
+// TestMarkdownKeepsToTheBudget writes reports without findings, with one, with as
+// many as a comment has room for in full, one more, and a hundred times as many.
 func TestMarkdownKeepsToTheBudget(t *testing.T) {
-	for _, tt := range []struct{ findings, budget int }{{3, 0}, {60, 0}, {300, 0}, {3000, 0}, {20, 9000}} {
-		t.Run(fmt.Sprintf("%d findings in %d bytes", tt.findings, tt.budget), func(t *testing.T) {
-			r := many(tt.findings)
+	const leftOut = "Left out for want of room: "
+	for name, write := range map[string]Reporter{"github": Markdown, "gitlab": GitLab} {
+		comment := func(n, budget int) string {
 			var b bytes.Buffer
-			if err := Markdown(&b, r, Options{Budget: tt.budget}); err != nil {
+			if err := write(&b, many(n), Options{Budget: budget}); err != nil {
 				t.Fatal(err)
 			}
-			out, budget := b.String(), tt.budget
-			if budget == 0 {
-				budget = CommentBudget
-			}
-			if len(out) > budget {
-				t.Errorf("%d bytes, want at most %d", len(out), budget)
-			}
-			if !utf8.ValidString(out) {
-				t.Error("a character was cut in two")
-			}
-			if !strings.HasSuffix(out, "</sub>\n") {
-				t.Errorf("the footer is missing: ...%q", out[max(0, len(out)-80):])
-			}
-			if open, closed := strings.Count(out, "<details"), strings.Count(out, "\n</details>"); open != closed {
-				t.Errorf("%d <details> and %d </details>", open, closed)
-			}
-			told := 0
-			for _, f := range r.Findings {
-				if strings.Contains(out, f.Ref.Name+"` ") || strings.Contains(out, f.Ref.Name+"`: ") || strings.Contains(out, "`n/"+f.Ref.Name+"`**") || strings.Contains(out, f.Ref.Name+"</code></b>") {
-					told++
+			return b.String()
+		}
+		limit := 1
+		for !strings.Contains(comment(limit+1, 0), leftOut) {
+			limit++
+		}
+		if limit < 10 {
+			t.Errorf("%s: a comment has room for %d findings only", name, limit)
+		}
+		for _, tt := range []struct{ findings, budget int }{
+			{0, 0}, {1, 0}, {limit, 0}, {limit + 1, 0}, {10 * limit, 0}, {100 * limit, 0}, {20, 9000}, {0, 1500}, {3000, 9000},
+		} {
+			t.Run(fmt.Sprintf("%s: %d findings in %d bytes", name, tt.findings, tt.budget), func(t *testing.T) {
+				out, budget := comment(tt.findings, tt.budget), tt.budget
+				if budget == 0 {
+					budget = CommentBudget
 				}
-			}
-			if byRule := strings.Contains(out, "rule-0`: "); told < len(r.Findings) && !byRule {
-				t.Errorf("%d of %d findings are told, and no rule stands for the others", told, len(r.Findings))
-			}
-			if tt.findings > 100 && !strings.Contains(out, "Left out for want of room: ") {
-				t.Error("nothing says what was left out")
-			}
-		})
+				if len(out) > budget {
+					t.Errorf("%d bytes, want at most %d", len(out), budget)
+				}
+				if !utf8.ValidString(out) {
+					t.Error("a character was cut in two")
+				}
+				if last := out[strings.LastIndexByte(strings.TrimSuffix(out, "\n"), '\n')+1:]; !strings.Contains(last, "rendered, ") || !strings.Contains(last, "prdiff") {
+					t.Errorf("the footer is missing: it ends in %q", last)
+				}
+				if open, closed := strings.Count(out, "<details"), strings.Count(out, "\n</details>"); open != closed {
+					t.Errorf("%d <details> and %d </details>", open, closed)
+				}
+				told := 0
+				findings := many(tt.findings).Findings
+				byRule := strings.Contains(out, "rule-0`: ")
+				for _, f := range findings {
+					if byRule {
+						break
+					}
+					if strings.Contains(out, f.Ref.Name+"` ") || strings.Contains(out, f.Ref.Name+"`: ") || strings.Contains(out, "`n/"+f.Ref.Name+"`**") || strings.Contains(out, f.Ref.Name+"</code></b>") {
+						told++
+					}
+				}
+				if told < len(findings) && !byRule {
+					t.Errorf("%d of %d findings are told, and no rule stands for the others", told, len(findings))
+				}
+				if all := tt.findings <= limit && tt.budget == 0; all == strings.Contains(out, leftOut) && tt.findings > 0 {
+					t.Errorf("it says that something was left out: %v", !all)
+				}
+			})
+		}
 	}
 }
 
@@ -310,7 +346,7 @@ func FuzzParseJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, write := range []Reporter{Text, Markdown, JSON, HTML, SARIF, GitHub} {
+		for _, write := range []Reporter{Text, Markdown, GitLab, JSON, HTML, SARIF, GitHub} {
 			if err := write(&bytes.Buffer{}, r, Options{ShowHidden: true}); err != nil {
 				t.Error(err)
 			}

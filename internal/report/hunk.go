@@ -4,15 +4,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
 )
 
 // findingHunk gives the lines of a diff that show the field a finding is about
 // and nothing else, at most n of them, or half as many of a whole object; nil when
 // the finding is about no field and the object has no diff. at is the field, "" for
-// an object as a whole: the object is named where the finding is.
-func findingHunk(r *Report, f Finding, n int) (at string, hunk []string) {
+// an object as a whole: the object is named where the finding is. all says that no
+// line was left out.
+func findingHunk(r *Report, f Finding, n int) (at string, hunk []string, all bool) {
 	var lines []string
+	all = true
 	if f.Path != "" && (f.Before.Exists() || f.After.Exists()) {
 		at = inert(string(f.Path))
 		if len(at) > narrow {
@@ -22,7 +25,7 @@ func findingHunk(r *Report, f Finding, n int) (at string, hunk []string) {
 	} else {
 		i := slices.IndexFunc(r.Changes, func(c Change) bool { return c.Ref == f.Ref })
 		if i < 0 || r.Changes[i].Diff == "" {
-			return "", nil
+			return "", nil, false
 		}
 		n /= 2
 		for l := range strings.SplitSeq(strings.TrimSuffix(r.Changes[i].Diff, "\n"), "\n") {
@@ -30,16 +33,76 @@ func findingHunk(r *Report, f Finding, n int) (at string, hunk []string) {
 				lines = append(lines, l)
 			}
 		}
+		if len(lines) > n+1 {
+			lines, all = withoutHead(lines)
+		}
 	}
 	for i, l := range lines {
 		if i == n && len(lines) > n+1 {
 			hunk = append(hunk, " … "+plural(len(lines)-n, "more line"))
+			all = false
 			break
 		}
 		hunk = append(hunk, cut(inert(l), lineLimit))
 	}
-	return at, hunk
+	return at, hunk, all
 }
+
+// withoutHead leaves out of a whole object what the finding's title says: kind and
+// name, and what stands beside them. all says that there was nothing to leave out.
+func withoutHead(lines []string) (out []string, all bool) {
+	for i, l := range lines {
+		if l == "" || l[0] != lines[0][0] || l[0] != '+' && l[0] != '-' {
+			return lines, true
+		}
+		if key, _, ok := strings.Cut(l[1:], ":"); ok && strings.TrimLeft(key, " -") == key && !slices.Contains([]string{"apiVersion", "kind", "metadata"}, key) {
+			return lines[i:], i == 0
+		}
+	}
+	return lines, true
+}
+
+// saidAbove says whether the hunks of findings that were shown have all of a
+// change's diff: then it is not printed again.
+func saidAbove(r *Report, c Change, shown []Finding, n int) bool {
+	if c.Diff == "" {
+		return false
+	}
+	var paths []string
+	for _, f := range shown {
+		same := f.Ref
+		same.Unit = c.Ref.Unit
+		if same != c.Ref || f.Ref.Unit != c.Ref.Unit && !slices.Contains(f.Units, c.Ref.Unit) {
+			continue
+		}
+		at, hunk, all := findingHunk(r, f, n)
+		switch {
+		case hunk == nil || !all:
+		case at == "":
+			return true
+		default:
+			paths = append(paths, string(f.Path))
+		}
+	}
+	if len(paths) == 0 || len(c.Fields) == 0 || c.Action == diff.Rename {
+		return false
+	}
+	for _, field := range c.Fields {
+		if field.Hidden == "" && !slices.ContainsFunc(paths, func(p string) bool { return within(string(field.Path), p) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// within says whether a path is another one, or leads into what is there.
+func within(path, at string) bool {
+	rest, ok := strings.CutPrefix(path, at)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// hunkLines is how many lines of the field that it is about a finding shows.
+const hunkLines = 16
 
 // narrow is how many characters of code a phone shows in one line.
 const narrow = 44

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -100,9 +101,10 @@ func htmlCode(s string) string {
 	return strings.ReplaceAll(b.String(), "www.", "www&#46;")
 }
 
-// linkish finds words that GitHub turns into something in plain text: mentions,
-// references to issues and commits, addresses, emoji.
-var linkish = regexp.MustCompile(`@|#\d|://|www\.|(?i:\bGH-\d)|^[0-9a-f]{7,40}\b|:[a-z+-][a-z0-9_+-]*:`)
+// linkish finds words that GitHub or GitLab turn into something in plain text:
+// mentions, references to issues, requests, labels and commits, addresses, emoji
+// (https://docs.gitlab.com/user/markdown/#gitlab-specific-references).
+var linkish = regexp.MustCompile(`@|#\d|://|www\.|(?i:\bGH-\d)|^[0-9a-f]{7,40}\b|:[a-z+-][a-z0-9_+-]*:|[!&^]\d|[$]\d|~\w|%["\pL\d]|\[\w+:|\[\[`)
 
 // mdProse gives a sentence in which code between single backticks stays code
 // and everything else is inert text.
@@ -171,11 +173,16 @@ func mdEscape(s string) string {
 	return b.String()
 }
 
-// mdFence gives lines as a code block that none of them can end.
+// mdFence gives lines as a code block that none of them can end. Those of a diff begin
+// with a sign; one that begins with a slash, which GitLab might obey, gets a blank.
 func mdFence(language string, lines []string) string {
 	run := 2
-	for _, l := range lines {
+	for i, l := range lines {
 		run = max(run, longestRun(l, '`'))
+		if strings.HasPrefix(l, "/") {
+			lines = slices.Clone(lines)
+			lines[i] = " " + l
+		}
 	}
 	fence := strings.Repeat("`", run+1)
 	return fence + language + "\n" + strings.Join(lines, "\n") + "\n" + fence + "\n"

@@ -29,6 +29,24 @@ func Markdown(w io.Writer, r *Report, o Options) error {
 	return err
 }
 
+// GitLab writes the report as Markdown for GitLab and others that read Markdown as
+// CommonMark with tables and folds (details, summary): without GitHub's alerts, graphs
+// and small print. It keeps to the same budget, of which GitLab would take more
+// (https://docs.gitlab.com/administration/instance_limits/). No line begins with a
+// slash, which GitLab takes for a command to it.
+func GitLab(w io.Writer, r *Report, o Options) error {
+	o.portable = true
+	return Markdown(w, r, o)
+}
+
+// small gives the small print of a comment.
+func (o Options) small(text string) string {
+	if o.portable {
+		return text
+	}
+	return "<sub>" + text + "</sub>"
+}
+
 // Marker is the first line of a comment: by it, it is found again.
 func Marker(key string) string {
 	return "<!-- prdiff:comment v1 key=" + keyText(key) + " -->"
@@ -50,12 +68,12 @@ func keyText(key string) string {
 // comment lays the report out. What must be there is measured first; the rest
 // of the room goes to findings, then to changes, then to diffs, from the top.
 func comment(r *Report, o Options, budget int) string {
-	head := Marker(o.Key) + "\n" + mdVerdict(r) + mdNotLooked(r, budget/3)
+	head := Marker(o.Key) + "\n" + mdVerdict(r) + mdNotLooked(r, o, budget/3)
 	foot := mdFoot(r, o)
 	const reserve = 512 // for the sentence on what was dropped, and the frames of the folds
 	room := budget - len(head) - len(foot) - reserve
 
-	findings, room, briefs := mdFindings(r, room)
+	findings, told, room, briefs := mdFindings(r, o, room)
 	silenced := mdSilenced(r) + mdSilencers(r)
 	if len(silenced) > room {
 		silenced = fmt.Sprintf("%s silenced, %s to look at.\n\n", plural(countSilenced(r), "finding"), plural(len(silencerWords(r)), "suppression"))
@@ -63,7 +81,7 @@ func comment(r *Report, o Options, budget int) string {
 	room -= len(silenced)
 	numbers := mdTables(r, room)
 	room -= len(numbers)
-	changes, noRows, noDiffs := mdChanges(r, o, room)
+	changes, noRows, noDiffs := mdChanges(r, o, told, room)
 
 	var dropped []string
 	if briefs > 0 {
@@ -105,9 +123,9 @@ func mdVerdict(r *Report) string {
 
 // mdNotLooked names what the report cannot speak for, in at most room bytes, so
 // that it cannot crowd out the findings below.
-func mdNotLooked(r *Report, room int) string {
+func mdNotLooked(r *Report, o Options, room int) string {
 	for most := 15; ; most /= 2 {
-		if s := mdNotLookedMost(r, most, 28*most); len(s) <= room || most == 0 {
+		if s := mdNotLookedMost(r, o, most, 28*most); len(s) <= room || most == 0 {
 			return s
 		}
 	}
@@ -115,10 +133,14 @@ func mdNotLooked(r *Report, room int) string {
 
 // mdNotLookedMost gives so many entries of each list, errors and notes cut to
 // limit characters.
-func mdNotLookedMost(r *Report, most, limit int) string {
+func mdNotLookedMost(r *Report, o Options, most, limit int) string {
 	var b strings.Builder
 	if failed := reasons(r, Failed); len(failed) > 0 {
-		b.WriteString("\n> [!WARNING]\n> **Could not be looked at: what changes there is not known.**\n")
+		alert := "> [!WARNING]\n> **"
+		if o.portable {
+			alert = "> ⚠️ **"
+		}
+		b.WriteString("\n" + alert + "Could not be looked at: what changes there is not known.**\n>\n")
 		for i, why := range failed {
 			if i == most {
 				rest := 0
@@ -170,9 +192,10 @@ func cutNames(names []string) []string {
 	return out
 }
 
-// mdFindings gives every finding, in full as long as there is room, and how many
-// got only a line. When not even their lines fit, rules stand for their findings.
-func mdFindings(r *Report, room int) (text string, left, briefs int) {
+// mdFindings gives every finding, in full as long as there is room: those that are
+// told so, and how many got only a line. When not even their lines fit, rules stand
+// for their findings.
+func mdFindings(r *Report, o Options, room int) (text string, told []Finding, left, briefs int) {
 	var findings []Finding
 	var brief []string
 	total := 0
@@ -184,7 +207,7 @@ func mdFindings(r *Report, room int) (text string, left, briefs int) {
 	}
 	if total > room {
 		text := mdByRule(r, room)
-		return text, room - len(text), len(findings)
+		return text, nil, room - len(text), len(findings)
 	}
 	// Every finding has its line; details are added from the top while they fit.
 	spare := room - total
@@ -193,9 +216,10 @@ func mdFindings(r *Report, room int) (text string, left, briefs int) {
 		if briefs == 0 {
 			// Where nothing is worse, the first stands open: all that matters is said
 			// without a click.
-			full := mdFinding(r, f, i == 0 && f.Severity == rule.Warning)
+			full := mdFinding(r, f, o, i == 0 && f.Severity == rule.Warning)
 			if more := len(full) - len(brief[i]); more <= spare {
 				b.WriteString(full)
+				told = append(told, f)
 				spare -= more
 				continue
 			}
@@ -211,18 +235,22 @@ func mdFindings(r *Report, room int) (text string, left, briefs int) {
 		b.WriteString("\n")
 		spare--
 	}
-	return b.String(), spare, briefs
+	return b.String(), told, spare, briefs
 }
 
 // mdFinding gives one finding in full: errors as an alert with what belongs to
 // it, the others folded, or open.
-func mdFinding(r *Report, f Finding, open bool) string {
+func mdFinding(r *Report, f Finding, o Options, open bool) string {
 	var b strings.Builder
 	what := fmt.Sprintf("%s %s", mdKind(f.Ref.Kind), mdCode(qualified(f.Ref)))
-	if f.Severity == rule.Error {
+	icon := map[rule.Severity]string{rule.Error: "🔴", rule.Warning: "🟡", rule.Note: "🔵"}[f.Severity]
+	fold := f.Severity != rule.Error && !(open && o.portable)
+	switch {
+	case !fold && o.portable:
+		fmt.Fprintf(&b, "\n> %s **%s**: %s\n", icon, what, stopped(mdProse(f.Message)))
+	case !fold:
 		fmt.Fprintf(&b, "\n> [!CAUTION]\n> **%s**: %s\n", what, stopped(mdProse(f.Message)))
-	} else {
-		icon := map[rule.Severity]string{rule.Warning: "🟡", rule.Note: "🔵"}[f.Severity]
+	default:
 		details := "<details>"
 		if open {
 			details = "<details open>"
@@ -230,7 +258,7 @@ func mdFinding(r *Report, f Finding, open bool) string {
 		fmt.Fprintf(&b, "\n%s<summary>%s <b>%s %s</b>: %s</summary>\n",
 			details, icon, htmlKind(f.Ref.Kind), htmlCode(qualified(f.Ref)), htmlText(cut(f.Message, 400)))
 	}
-	if at, hunk := findingHunk(r, f, 16); hunk != nil {
+	if at, hunk, _ := findingHunk(r, f, hunkLines); hunk != nil {
 		if at != "" {
 			hunk = append([]string{" " + at}, hunk...)
 		}
@@ -240,7 +268,7 @@ func mdFinding(r *Report, f Finding, open bool) string {
 		if p[1] != "" {
 			fmt.Fprintf(&b, "\n**%s.** %s\n", p[0], sentence(mdProse(p[1])))
 		}
-		if p[0] == "What happens" && f.Severity == rule.Error {
+		if p[0] == "What happens" && f.Severity == rule.Error && !o.portable {
 			b.WriteString(mdRollout(f))
 		}
 	}
@@ -268,8 +296,8 @@ func mdFinding(r *Report, f Finding, open bool) string {
 		fmt.Fprintf(&b, "\n**%s.** %s\n", similarTitle, similarText(more, mdProse))
 	}
 	place := findingPlace(f, htmlCode)
-	fmt.Fprintf(&b, "\n<sub>%s</sub>\n", strings.Join(place, " · "))
-	if f.Severity != rule.Error {
+	fmt.Fprintf(&b, "\n%s\n", o.small(strings.Join(place, " · ")))
+	if fold {
 		b.WriteString("\n</details>\n")
 	}
 	return b.String()
@@ -379,7 +407,7 @@ func mdSilenced(r *Report) string {
 
 // mdChanges gives the folded list of changes and their diffs as far as room
 // reaches, and how many rows and diffs it does not.
-func mdChanges(r *Report, o Options, room int) (text string, noRows, noDiffs int) {
+func mdChanges(r *Report, o Options, told []Finding, room int) (text string, noRows, noDiffs int) {
 	all := folded(r, o.ShowHidden)
 	if len(all) == 0 {
 		return "", 0, 0
@@ -404,7 +432,7 @@ func mdChanges(r *Report, o Options, room int) (text string, noRows, noDiffs int
 			noDiffs = len(all)
 			break
 		}
-		block := mdChange(c, from.of(c.Change))
+		block := mdChange(c, o, from.of(c.Change), saidAbove(r, c.Change, told, hunkLines))
 		if len(block) > room {
 			noDiffs = len(all) - i
 			break
@@ -437,9 +465,9 @@ func shortEffect(text string) string {
 	return text
 }
 
-// mdChange gives one change folded: what it does, its diff, and the source files
-// that it came from; "" when the table has said it all.
-func mdChange(c same, from []string) string {
+// mdChange gives one change folded: what it does, its diff unless a finding has shown
+// it, and the source files that it came from; "" when the table has said it all.
+func mdChange(c same, o Options, from []string, said bool) string {
 	const most = 400 // lines of one diff
 	var b strings.Builder
 	for _, e := range c.effects() {
@@ -452,7 +480,10 @@ func mdChange(c same, from []string) string {
 	for _, o := range c.others {
 		fmt.Fprintf(&b, "- %s: %s\n", inUnits(cutNames(o.units), mdCode), mdProse(strings.Join(o.how, ", ")))
 	}
-	if c.Diff != "" {
+	if said && len(from) > 0 {
+		b.WriteString("\nIts diff stands above, with the finding.\n")
+	}
+	if c.Diff != "" && !said {
 		lines := inertLines(c.Diff)
 		if len(lines) > most {
 			lines = append(lines[:most:most], fmt.Sprintf(" … %d more lines", len(lines)-most))
@@ -466,9 +497,9 @@ func mdChange(c same, from []string) string {
 		b.WriteString(mdFence("diff", lines))
 	}
 	if len(from) > 0 {
-		fmt.Fprintf(&b, "\n<sub>from %s</sub>\n", sourceWords(from, htmlCode))
+		fmt.Fprintf(&b, "\n%s\n", o.small("from "+sourceWords(from, htmlCode)))
 	}
-	if c.Diff == "" && len(c.others) == 0 && len(c.effects()) < 2 {
+	if (c.Diff == "" || said && len(from) == 0) && len(c.others) == 0 && len(c.effects()) < 2 {
 		return ""
 	}
 	return fmt.Sprintf("\n<details><summary>%s %s %s</summary>\n\n%s\n</details>\n", sign(c.Action), htmlKind(c.Ref.Kind),
@@ -567,5 +598,5 @@ func mdFoot(r *Report, o Options) string {
 		}
 		tool += fmt.Sprintf(", %.1f s of rendering", float64(ms)/1000)
 	}
-	return "<sub>" + strings.Join(append(parts, tool), " · ") + "</sub>\n"
+	return o.small(strings.Join(append(parts, tool), " · ")) + "\n"
 }

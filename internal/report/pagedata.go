@@ -242,7 +242,7 @@ func (p *pageMaker) finding(f Finding, at map[object.Ref]int) {
 		Advice: sentence(strings.Join(strings.Fields(inert(f.Advice)), " ")), Change: -1,
 		Similar: similarText(similar(p.r, f), inert),
 	}
-	_, out.Hunk = findingHunk(p.r, f, 60)
+	_, out.Hunk, _ = findingHunk(p.r, f, 60)
 	if f.Origin.Path != "" {
 		out.Origin = inert(f.Origin.String())
 	}

@@ -17,12 +17,17 @@ type Reporter func(w io.Writer, r *Report, o Options) error
 // Options tunes a reporter; the zero value is the default.
 type Options struct {
 	Color      bool   // ANSI colours, for text
+	Links      bool   // hyperlinks that a terminal opens (OSC 8), for text
+	Width      int    // columns of the terminal that text is for; 0 for a log: nothing is shortened
+	Height     int    // rows of that terminal, when no pager stands before it: a longer text ends with its verdict
 	ShowHidden bool   // print what the noise filters hide
 	Quiet      bool   // verdict, failures and findings only, for text
 	Times      bool   // say how long it took: the bytes then differ from run to run
 	Key        string // tells comments of several workflows apart; "" is "default"
 	Elsewhere  string // where the whole report is when this one drops detail; "" names the JSON format
 	Budget     int    // bytes that Markdown may take; 0 is CommentBudget
+
+	portable bool // Markdown that is not for GitHub alone
 }
 
 // A Report is all that a run found. Its lists are in the order in which they

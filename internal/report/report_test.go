@@ -166,6 +166,8 @@ func TestGolden(t *testing.T) {
 		{"report-quiet.txt", sample(t), Text, Options{Quiet: true}},
 		{"report.md", sample(t), Markdown, Options{}},
 		{"report-short.md", sample(t), Markdown, Options{Budget: 3200, Key: "cells"}},
+		{"report.gitlab.md", sample(t), GitLab, Options{}},
+		{"nothing.gitlab.md", nothing, GitLab, Options{}},
 		{"report.json", sample(t), JSON, Options{}},
 		{"report.sarif", sample(t), SARIF, Options{Key: "cells"}},
 		{"report.github", sample(t), GitHub, Options{}},

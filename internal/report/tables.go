@@ -364,21 +364,18 @@ func (t *text) numbers() {
 	}
 	t.printf("\n%s\n", t.paint(bold, "In numbers"))
 	for _, tab := range all {
-		t.printf("\n  %s\n", capital(inert(tab.title)))
+		t.printf("\n")
+		t.wrapped("  ", "  ", capital(inert(tab.title)), nil)
 		show := func(s string) string { return cut(inert(s), 60) }
 		rows := [][]string{tab.head}
 		for _, row := range tab.rows {
 			rows = append(rows, tab.cells(row, show, func(s string) string { return inert(s) }))
 		}
-		widths := make([]int, len(tab.head))
-		for _, row := range rows {
-			for i, s := range row {
-				widths[i] = max(widths[i], len([]rune(s)))
-			}
-		}
+		widths := t.fit(rows)
 		for n, row := range rows {
 			var line strings.Builder
 			for i, s := range row {
+				s = middle(s, widths[i])
 				pad := strings.Repeat(" ", widths[i]-len([]rune(s)))
 				if i >= tab.leftColumns() {
 					s, pad = pad+s, ""
@@ -395,4 +392,31 @@ func (t *text) numbers() {
 			t.printf("    and %s more\n", plural(tab.left, "row"))
 		}
 	}
+}
+
+// fit gives the widths of a table's columns. Where the terminal is narrower than the
+// table, the widest columns give way, as far as they can be read.
+func (t *text) fit(rows [][]string) []int {
+	const least = 10
+	widths := make([]int, len(rows[0]))
+	total := 4
+	for i := range widths {
+		for _, row := range rows {
+			widths[i] = max(widths[i], len([]rune(row[i])))
+		}
+		total += widths[i] + 2
+	}
+	for ; t.o.Width > 0 && total > t.o.Width+2; total-- {
+		widest := 0
+		for i, w := range widths {
+			if w > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= least {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
 }

@@ -1,20 +1,23 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/rule"
 )
 
-// Text writes the report for a terminal or a log.
+// Text writes the report for a terminal or a log. Its first screen says it all in
+// short: the verdict, what was looked at, and a line for each finding.
 func Text(w io.Writer, r *Report, o Options) error {
-	t := &text{w: bufio.NewWriter(w), r: r, o: o, sources: newSources(r)}
+	t := &text{r: r, o: o, sources: newSources(r)}
 	t.head()
-	t.notLooked()
+	t.failed()
+	t.overview()
+	t.beside()
 	t.findings()
 	if !o.Quiet {
 		t.silencers()
@@ -22,19 +25,24 @@ func Text(w io.Writer, r *Report, o Options) error {
 		t.numbers()
 		t.foot()
 	}
-	return t.w.Flush()
+	if o.Height > 0 && strings.Count(t.b.String(), "\n") >= o.Height {
+		t.printf("\n")
+		t.head()
+	}
+	_, err := io.WriteString(w, t.b.String())
+	return err
 }
 
-// A text writes one report. Write errors are kept by w until the last Flush.
+// A text writes one report.
 type text struct {
-	w *bufio.Writer
+	b strings.Builder
 	r *Report
 	o Options
 
 	sources sources
 }
 
-func (t *text) printf(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
+func (t *text) printf(format string, args ...any) { fmt.Fprintf(&t.b, format, args...) }
 
 // paint gives s in the colour of an ANSI code where colours are wanted.
 func (t *text) paint(code, s string) string {
@@ -42,6 +50,45 @@ func (t *text) paint(code, s string) string {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// link makes a text one that a terminal opens, where that is wanted
+// (https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda). The address
+// has passed webLink: it holds nothing that could end the sequence.
+func (t *text) link(url, s string) string {
+	if !t.o.Links || !webLink(url) {
+		return s
+	}
+	return "\x1b]8;;" + url + "\x1b\\" + s + "\x1b]8;;\x1b\\"
+}
+
+// columns is how wide sentences may be: long lines are hard to read on a wide
+// screen, too.
+func (t *text) columns() int {
+	const most, least = 98, 30
+	if t.o.Width == 0 {
+		return most
+	}
+	return max(least, min(most, t.o.Width))
+}
+
+// wrapped prints a sentence after a lead, in lines that fit; paint colours the
+// first word or words of it, which are as they are in s.
+func (t *text) wrapped(lead, next, s string, paint func(first string) string) {
+	t.lines(lead, next, wrap(s, t.columns()-utf8.RuneCountInString(next)), paint)
+}
+
+func (t *text) lines(lead, next string, lines []string, paint func(first string) string) {
+	for i, l := range lines {
+		if i == 0 {
+			if paint != nil {
+				l = paint(l)
+			}
+			t.printf("%s%s\n", lead, l)
+			continue
+		}
+		t.printf("%s%s\n", next, l)
+	}
 }
 
 // ANSI codes.
@@ -65,23 +112,84 @@ func (t *text) head() {
 	t.printf("%s\n%s\n%s\n", strings.Join(words, " · "), t.paint(dim, sides(t.r, inert)), accounting(t.r))
 }
 
-func (t *text) notLooked() {
-	const most = 20 // units named for one reason
-	if failed := reasons(t.r, Failed); len(failed) > 0 {
-		t.printf("\n%s\n", t.paint(boldRed, "Could not be looked at: what changes there is not known"))
-		for _, why := range failed {
-			for i, u := range why.units {
-				if i == most {
-					t.printf("  and %d more\n", len(why.units)-most)
-					break
-				}
-				t.printf("  %s%s\n", inert(u.Name), rendererNote(u))
-			}
-			for _, l := range inertLines(why.text) {
-				t.printf("    %s\n", l)
-			}
+// severityColors are the colours of the severities.
+var severityColors = map[rule.Severity]string{rule.Error: boldRed, rule.Warning: yellow, rule.Note: blue}
+
+// overview gives the findings a line each, as many as a small screen has room for.
+func (t *text) overview() {
+	const most = 12 // lines
+	var list []Finding
+	for _, f := range t.r.Findings {
+		if f.Suppressed == nil {
+			list = append(list, f)
 		}
 	}
+	if len(list) < 2 {
+		return
+	}
+	t.printf("\n")
+	width := 0
+	for _, f := range list[:min(len(list), most)] {
+		width = max(width, utf8.RuneCountInString(inert(f.Ref.String())))
+	}
+	width = min(width, 40, t.columns()/2)
+	for i, f := range list {
+		if i == most && len(list) > most+1 {
+			t.printf("  and %s more\n", plural(len(list)-most, "finding"))
+			break
+		}
+		name := middle(inert(f.Ref.String()), width)
+		room := t.columns() - 2 - 9 - width - 2
+		t.printf("  %s%s%s%s  %s\n", t.paint(severityColors[f.Severity], f.Severity.String()), strings.Repeat(" ", 9-len(f.Severity.String())),
+			t.paint(bold, name), strings.Repeat(" ", width-utf8.RuneCountInString(name)), end(inert(f.Message), max(10, room)))
+	}
+}
+
+// middle shortens s to n characters and leaves out its middle, end its end.
+func middle(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	tail := n / 2
+	return string(r[:n-tail-1]) + "…" + string(r[len(r)-tail:])
+}
+
+func end(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return strings.TrimRight(string(r[:n-1]), " ,;:") + "…"
+}
+
+// failed names what the report cannot speak for.
+func (t *text) failed() {
+	failed := reasons(t.r, Failed)
+	if len(failed) == 0 {
+		return
+	}
+	most := 20 // units named for one reason
+	if len(failed) > 3 {
+		most = 3
+	}
+	t.printf("\n%s\n", t.paint(boldRed, "Could not be looked at: what changes there is not known"))
+	for _, why := range failed {
+		for i, u := range why.units {
+			if i == most {
+				t.printf("  and %d more\n", len(why.units)-most)
+				break
+			}
+			t.printf("  %s%s\n", inert(u.Name), rendererNote(u))
+		}
+		for _, l := range inertLines(why.text) {
+			t.printf("    %s\n", l)
+		}
+	}
+}
+
+// beside tells what was left out, and what is to be known of single units.
+func (t *text) beside() {
 	if skipped := reasons(t.r, Skipped); len(skipped) > 0 && !t.o.Quiet {
 		t.printf("\n%s\n", t.paint(bold, "Skipped"))
 		for _, why := range skipped {
@@ -136,10 +244,21 @@ func silencedBy(f Finding) string {
 }
 
 func (t *text) finding(f Finding) {
-	color := map[rule.Severity]string{rule.Error: boldRed, rule.Warning: yellow, rule.Note: blue}[f.Severity]
-	t.printf("\n%s %s: %s\n", t.paint(color, f.Severity.String()), t.paint(bold, inert(f.Ref.String())), inert(f.Message))
+	lead := f.Severity.String() + " " + inert(f.Ref.String()) + ":"
+	t.printf("\n")
+	title := []string{lead + " " + inert(f.Message)} // one line of a log, to be searched
+	if t.o.Width > 0 {
+		title = wrap(title[0], t.columns()-2)
+	}
+	t.lines("", "  ", title, func(l string) string {
+		rest, whole := strings.CutPrefix(l, lead)
+		if !whole { // a terminal so narrow that the name takes more than a line
+			return t.paint(severityColors[f.Severity], l)
+		}
+		return t.paint(severityColors[f.Severity], f.Severity.String()) + " " + t.paint(bold, inert(f.Ref.String())) + ":" + rest
+	})
 	t.printf("  %s\n", t.paint(dim, strings.Join(findingPlace(f, inert), " · ")))
-	at, hunk := findingHunk(t.r, f, 16)
+	at, hunk, _ := findingHunk(t.r, f, hunkLines)
 	if at != "" {
 		t.printf("    %s\n", t.paint(cyan, at))
 	}
@@ -155,7 +274,7 @@ func (t *text) finding(f Finding) {
 		}
 		t.paragraph("Seen before", who+": "+story(i, n == 0))
 		if i.URL != "" {
-			t.printf("    %s\n", inert(i.URL))
+			t.printf("    %s\n", t.link(i.URL, inert(i.URL)))
 		} else if i.File != "" {
 			t.printf("    %s\n", inert(i.File))
 		}
@@ -179,13 +298,9 @@ func (t *text) paragraph(title, s string) {
 	if s == "" {
 		return
 	}
-	lines := wrap(title+": "+inert(strings.Join(strings.Fields(s), " ")), 96)
-	for i, l := range lines {
-		if i == 0 {
-			l = t.paint(bold, title) + strings.TrimPrefix(l, title)
-		}
-		t.printf("  %s\n", l)
-	}
+	t.wrapped("  ", "  ", title+": "+inert(strings.Join(strings.Fields(s), " ")), func(l string) string {
+		return t.paint(bold, title) + strings.TrimPrefix(l, title)
+	})
 }
 
 // wrap breaks s at blanks into lines of at most n characters; longer words stay whole.
@@ -211,6 +326,12 @@ func (t *text) changes() {
 		return
 	}
 	t.printf("\n%s\n", t.paint(bold, "Changes"))
+	var told []Finding
+	for _, f := range t.r.Findings {
+		if f.Suppressed == nil {
+			told = append(told, f)
+		}
+	}
 	for _, c := range all {
 		color := map[string]string{"+": green, "−": red}[sign(c.Action)]
 		if color == "" {
@@ -232,10 +353,29 @@ func (t *text) changes() {
 		if t.o.ShowHidden && c.Before != nil && c.After != nil {
 			shown = Unified(c.Change.Change, true)
 		}
-		for _, l := range inertLines(shown) {
-			if l != "" {
-				t.printf("  %s\n", t.diffLine(l))
-			}
+		if !t.o.ShowHidden && saidAbove(t.r, c.Change, told, hunkLines) {
+			t.printf("  %s\n", t.paint(dim, "its diff stands above, with the finding"))
+			continue
+		}
+		t.diff(inertLines(shown))
+	}
+}
+
+// diff prints the lines of a diff. On a terminal the long ones are folded: that of a
+// whole object says little after its first page.
+func (t *text) diff(lines []string) {
+	const most, whole = 200, 60 // lines
+	fold := most
+	if strings.HasPrefix(lines[0], "@@ -0,0 ") || strings.Contains(lines[0], " +0,0 @@") {
+		fold = whole
+	}
+	for i, l := range lines {
+		if i == fold && len(lines) > fold+fold/4 && t.o.Width > 0 && !t.o.ShowHidden {
+			t.printf("  %s\n", t.paint(dim, fmt.Sprintf("… %d more lines (--show-hidden prints them)", len(lines)-i)))
+			return
+		}
+		if l != "" {
+			t.printf("  %s\n", t.diffLine(l))
 		}
 	}
 }
@@ -270,14 +410,7 @@ func (t *text) effects(c same) {
 		case grave(e.Kind):
 			code = yellow
 		}
-		for j, l := range wrap(inert(words), 96) {
-			if j == 0 {
-				l = t.paint(code, name) + strings.TrimPrefix(l, name)
-			} else {
-				l = "  " + l
-			}
-			t.printf("  %s\n", l)
-		}
+		t.wrapped("  ", "    ", inert(words), func(l string) string { return t.paint(code, name) + strings.TrimPrefix(l, name) })
 	}
 }
 

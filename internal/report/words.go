@@ -147,6 +147,9 @@ func accounting(r *Report) string {
 		fmt.Fprintf(&b, " %s equal inputs on both sides.", subject(n, "has", "have"))
 	}
 	switch f, s := r.Count(Failed), r.Count(Skipped); {
+	case f == 0 && s == 0 && countNotes(r) > 0:
+		// A note may tell of a file that was left out: "nothing" would be too much.
+		fmt.Fprintf(&b, " No unit failed or was skipped; %s below.", plural(countNotes(r), "note"))
 	case f == 0 && s == 0:
 		b.WriteString(" Nothing failed, nothing was skipped.")
 	case f == 0:
@@ -155,6 +158,15 @@ func accounting(r *Report) string {
 		fmt.Fprintf(&b, " %d failed, %d skipped.", f, s)
 	}
 	return b.String()
+}
+
+// countNotes counts what is to be known about single units.
+func countNotes(r *Report) int {
+	n := 0
+	for _, u := range r.Units {
+		n += len(u.Notes)
+	}
+	return n
 }
 
 func subject(n int, one, many string) string {
