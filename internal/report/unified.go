@@ -120,36 +120,21 @@ func put(v any, segs []object.Segment, value any) (any, bool) {
 	return v, false
 }
 
-// maxMatch bounds the work of matching lines: the product of the line counts
-// that are left once the equal start and end are cut off. Above it everything
-// between counts as replaced.
-const maxMatch = 4 << 20
-
 // hunks gives the unified diff of two lists of lines, without file headers, ""
 // when they are equal.
 func hunks(a, b []string) string {
-	start := 0
-	for start < len(a) && start < len(b) && a[start] == b[start] {
-		start++
-	}
-	end := 0
-	for end < len(a)-start && end < len(b)-start && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
-	midA, midB := a[start:len(a)-end], b[start:len(b)-end]
-	if len(midA) == 0 && len(midB) == 0 {
+	found := matchLines(a, b)
+	if len(found) == 0 {
 		return ""
 	}
-	ops := []difflib.OpCode{{Tag: 'e', I1: 0, I2: start, J1: 0, J2: start}}
-	if len(midA)*len(midB) > maxMatch {
-		ops = append(ops, difflib.OpCode{Tag: 'r', I1: start, I2: len(a) - end, J1: start, J2: len(b) - end})
-	} else {
-		for _, op := range difflib.NewMatcher(midA, midB).GetOpCodes() {
-			op.I1, op.I2, op.J1, op.J2 = op.I1+start, op.I2+start, op.J1+start, op.J2+start
-			ops = append(ops, op)
-		}
+	// printOps wants the equal ranges between them as well.
+	var ops []difflib.OpCode
+	at := difflib.OpCode{}
+	for _, op := range found {
+		ops = append(ops, difflib.OpCode{Tag: 'e', I1: at.I2, I2: op.I1, J1: at.J2, J2: op.J1}, op)
+		at = op
 	}
-	ops = append(ops, difflib.OpCode{Tag: 'e', I1: len(a) - end, I2: len(a), J1: len(b) - end, J2: len(b)})
+	ops = append(ops, difflib.OpCode{Tag: 'e', I1: at.I2, I2: len(a), J1: at.J2, J2: len(b)})
 	return printOps(a, b, ops)
 }
 
