@@ -23,7 +23,8 @@ the key as an item of a volume the pod stays in ContainerCreating, and with subP
 of the same merge needs the key it stops there; when there is no rollout, it shows at the next node drain.
 
 A file that falls out of a volume which is mounted whole is told of where the command line or a variable names it, and is a warning, as is a variable
-of envFrom that the command line expands. References that are marked optional are left alone, and so are objects that something else fills in
+that falls out of envFrom: what it set falls back to the program's default at the next start, or the program does not start. Where the same merge brings another image, which may
+no longer ask for it, that is a note. References that are marked optional are left alone, and so are objects that something else fills in
 (ExternalSecret, SealedSecret, Certificate).`,
 	Advice:  `Add the new key beside the old one, roll out what reads it, and remove the old key in a second pull request.`,
 	Kinds:   append(slices.Clone(configKinds), podKinds...),
@@ -58,7 +59,7 @@ func checkKeysRemoved(p *rule.Pass, c diff.Change) {
 	for _, key := range lost {
 		f := rule.Finding{Path: before[key]}
 		var says []string
-		grave := false
+		grave, follows := false, true
 		for _, r := range users {
 			if r.Optional || r.Key != "" && r.Key != key {
 				continue
@@ -68,6 +69,7 @@ func checkKeysRemoved(p *rule.Pass, c diff.Change) {
 				continue
 			}
 			grave = grave || bad
+			follows = follows && r.Use == object.UseEnvFrom && otherImage(p, r)
 			says = append(says, text)
 			if !slices.Contains(f.Related, r.From.Ref) {
 				f.Related = append(f.Related, r.From.Ref)
@@ -76,7 +78,11 @@ func checkKeysRemoved(p *rule.Pass, c diff.Change) {
 		if len(says) == 0 {
 			continue
 		}
-		if !grave {
+		switch {
+		case grave:
+		case follows:
+			f.Severity = rule.Note
+		default:
 			f.Severity = rule.Warning
 		}
 		f.Message = fmt.Sprintf("key %s goes", key)
@@ -85,8 +91,34 @@ func checkKeysRemoved(p *rule.Pass, c diff.Change) {
 		}
 		f.Message += ", and " + listed(says)
 		f.Consequence = startFails(p, f.Related, grave)
+		if !grave && onlyVariables(users, f.Related) {
+			f.Consequence = "at their next start it is not set: the program falls back to its default, or does not start"
+		}
 		p.Report(c, f)
 	}
+}
+
+// onlyVariables says whether readers take an object as variables and in no other way.
+func onlyVariables(users []object.Reference, readers []object.Ref) bool {
+	return !slices.ContainsFunc(users, func(r object.Reference) bool {
+		return slices.Contains(readers, r.From.Ref) && r.Use != object.UseEnvFrom
+	})
+}
+
+// otherImage says whether the container that reads a key gets another image in the same
+// merge, whose program may ask for other keys.
+func otherImage(p *rule.Pass, r object.Reference) bool {
+	c, ok := changeOf(p.Unit, r.From.Ref)
+	if !ok || c.Before == nil {
+		return ok
+	}
+	before, after, ok := bothWorkloads(p, c)
+	if !ok {
+		return false
+	}
+	was, _ := before.Container(r.Container)
+	now, _ := after.Container(r.Container)
+	return was.Image() != now.Image()
 }
 
 // missesKey says how a reader misses a key, and whether its pods cannot start.
@@ -109,13 +141,21 @@ func missesKey(p *rule.Pass, r object.Reference, key string) (text string, grave
 	}
 	if r.Use == object.UseEnvFrom {
 		if box, ok := w.Container(r.Container); ok {
+			for _, e := range box.Env() {
+				if e.Name == key {
+					return "", false // it has one of its own, which wins
+				}
+			}
 			for _, a := range box.CommandLine() {
 				if strings.Contains(a.Text, "$("+key+")") || strings.Contains(a.Text, "${"+key+"}") {
 					return fmt.Sprintf("%s expands it in its command line", who), false
 				}
 			}
 		}
-		return "", false
+		if !variableName(key) {
+			return "", false // no variable was ever made of it
+		}
+		return fmt.Sprintf("%s takes every key as a variable", who), false
 	}
 	for _, m := range mountsOfKey(w, r, key) {
 		if m.subPath {
@@ -126,6 +166,18 @@ func missesKey(p *rule.Pass, r object.Reference, key string) (text string, grave
 		}
 	}
 	return "", false
+}
+
+// variableName says whether a key becomes a variable by envFrom, as nearly all programs
+// ask for one. Newer versions of Kubernetes let most other keys pass, too
+// (https://kubernetes.io/docs/tasks/inject-data-application/distribute-credentials-secure/#configure-all-key-value-pairs-in-a-secret-as-container-environment-variables).
+func variableName(key string) bool {
+	for i, c := range key {
+		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return key != ""
 }
 
 // renamedKey gives the one new key with the same content.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
@@ -19,6 +20,8 @@ var RolloutHeldBack = &rule.Rule{
 A paused Deployment, a StatefulSet with a partition and the update strategy OnDelete accept every change and do nothing with it. Merges
 look deployed and are not; pods that restart for another reason, a drain or a crash, come up with a template that nobody watched,
 weeks later and one by one. Half of a fleet on one version and half on another is the usual end.
+
+A Deployment that may neither make a pod more nor take one away, with both bounds at 0, is refused by the API server, which is an error.
 
 The way back is a note: it releases at once what has piled up since.`,
 	Advice: `Where a rollout must be watched, keep RollingUpdate with small steps, or a tool that takes steps (Argo Rollouts, a rollout operator).
@@ -51,7 +54,22 @@ func held(w object.Workload) (path object.Path, what string, pods int64) {
 	return path2, fmt.Sprintf("the partition keeps the pods below ordinal %d old", n), n
 }
 
+// stuckBounds says whether a Deployment may neither make a pod more nor take one away,
+// which the API server refuses
+// (https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#max-unavailable).
+func stuckBounds(o *object.Object) bool {
+	zero := func(path string) bool {
+		v := strings.TrimSuffix(o.At(path).String(), "%")
+		return v == "0"
+	}
+	return zero("spec.strategy.rollingUpdate.maxSurge") && zero("spec.strategy.rollingUpdate.maxUnavailable")
+}
+
 func checkRolloutHeldBack(p *rule.Pass, c diff.Change) {
+	if c.Ref.Kind == "Deployment" && stuckBounds(c.After) && !stuckBounds(c.Before) {
+		p.Report(c, rule.Finding{Path: "spec.strategy.rollingUpdate", Severity: rule.Error, Message: "maxSurge and maxUnavailable are both 0",
+			Consequence: "the API server refuses it: nothing of this Deployment is applied, the rest of the change is"})
+	}
 	if !touched(c, "paused", "updateStrategy") {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 // ServiceAccountChanged reports pods that run as another account, or without its token.
 var ServiceAccountChanged = &rule.Rule{
 	ID:       "service-account-changed",
-	Title:    "Pods run as another service account, or theirs loses its token or cloud identity",
+	Title:    "Pods run as another service account, or without the token of theirs",
 	Subject:  "workloads",
 	Severity: rule.Warning,
 	Doc: `
@@ -23,16 +23,12 @@ the API finds no credentials; many treat that as not being in a cluster and go o
 	Advice: `Create the account and all its bindings, annotations and trust policies one merge earlier. List what the old one may do
 (` + "`kubectl auth can-i --list --as=system:serviceaccount:NAMESPACE:NAME`" + `) and compare.`,
 	Incidents: []string{"dfds-fluentd-arn-2022"},
-	Kinds:     append([]string{"ServiceAccount"}, podKinds...),
+	Kinds:     podKinds,
 	Actions:   updates,
 	Check:     checkServiceAccountChanged,
 }
 
 func checkServiceAccountChanged(p *rule.Pass, c diff.Change) {
-	if c.Ref.Kind == "ServiceAccount" {
-		checkCloudIdentity(p, c)
-		return
-	}
 	if !touched(c, "serviceAccount", "automountServiceAccountToken") {
 		return
 	}
@@ -93,31 +89,6 @@ func checkServiceAccountChanged(p *rule.Pass, c diff.Change) {
 // cloudIdentities are the annotations by which a cloud gives an account an identity
 // of its own (EKS, GKE and Azure workload identity).
 var cloudIdentities = []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account", "azure.workload.identity/client-id"}
-
-// checkCloudIdentity reports an account whose pods are somebody else in the cloud.
-func checkCloudIdentity(p *rule.Pass, c diff.Change) {
-	for _, key := range cloudIdentities {
-		was, now := c.Before.Annotation(key), c.After.Annotation(key)
-		if was == "" || was == now {
-			continue
-		}
-		f := rule.Finding{
-			Path:        object.Path("metadata.annotations").Key(key),
-			Message:     fmt.Sprintf("the cloud identity goes from %s to %s", was, now),
-			Consequence: "pods get it when they start: what the cloud refuses to the new one fails then, pod by pod",
-		}
-		if now == "" {
-			f.Message = fmt.Sprintf("the cloud identity %s goes", was)
-			f.Consequence = "pods that start from then on are the node, or nobody, in the cloud"
-		}
-		for _, r := range p.After.ReferencesTo(c.After.Ref) {
-			if r.Use == object.UseAccount {
-				f.Related = append(f.Related, r.From.Ref)
-			}
-		}
-		p.Report(c, f)
-	}
-}
 
 // granted names the roles that an account is bound to, as "ClusterRole reader".
 func granted(set *object.Set, who object.Ref) []string {

@@ -36,6 +36,12 @@ type Setting struct {
 	hints     map[string]bool // words of the container, image, file and object
 }
 
+// About says whether the container, image, file or object that s stands in has one of the
+// words, in small letters, in its name.
+func (s Setting) About(words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return s.hints[w] })
+}
+
 // Settings gives what o sets in env, arguments, annotations, configuration text
 // and, for custom resources, fields; in the order in which they stand. Secrets
 // are left alone.

@@ -33,6 +33,23 @@ func (s *Set) Mentions(namespace, name string) []Mention {
 	return slices.Concat(found[hostKey{"", name}], found[hostKey{"*", name}])
 }
 
+// MentionsIn gives the places in o that name a Service by a DNS name, by the namespace
+// and name of the Service, in the order in which they stand. From is o.
+func MentionsIn(o *Object) map[Ref][]Mention {
+	if o == nil {
+		return nil
+	}
+	x := mentionIndex{}
+	x.object(o)
+	out := make(map[Ref][]Mention, len(x))
+	for k, m := range x {
+		if k.namespace != "*" {
+			out[Ref{Unit: o.Ref.Unit, Kind: "Service", Namespace: k.namespace, Name: k.name}] = m
+		}
+	}
+	return out
+}
+
 // ServiceHost reads a host as the DNS name of a Service, seen from a pod in the
 // given namespace (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/):
 // "cache" is in that namespace, "cache.prod", "cache.prod.svc" and
