@@ -470,7 +470,7 @@ func conclude(rep *report.Report, results []result, p *policy) {
 		byName[p.Name] = p
 		changes = append(changes, p.Changes...)
 	}
-	for _, ch := range diff.LinkMoves(changes) {
+	for _, ch := range diff.LinkMoves(changes, p.options) {
 		rep.Changes = append(rep.Changes, report.NewChange(ch))
 	}
 	slices.SortStableFunc(rep.Changes, func(a, b report.Change) int { return a.Ref.Compare(b.Ref) })
@@ -481,11 +481,14 @@ func conclude(rep *report.Report, results []result, p *policy) {
 	cited, told := map[string]bool{}, map[string]bool{}
 	for _, f := range p.ask(rep, withUnchanged(parts, rep.Units)) {
 		rank(p.library, &f.Finding)
+		rep.Findings = append(rep.Findings, shownFinding(f, byName[f.Unit]))
+	}
+	rep.FoldMoves()
+	for _, f := range rep.Findings {
 		for _, id := range f.Incidents {
 			cited[id] = true
 		}
 		told[f.Rule] = true
-		rep.Findings = append(rep.Findings, shownFinding(f, byName[f.Unit]))
 	}
 	for _, i := range p.library.All() {
 		if cited[i.ID] {

@@ -67,6 +67,7 @@ type Change struct {
 	Action        Action
 	Ref           object.Ref // the name after the merge; before it for Delete
 	RenamedFrom   object.Ref // for Rename only
+	MovedFrom     string     // the unit that had the object before; "" unless it is a Rename that LinkMoves made
 	Before, After *object.Object
 	Fields        []Field  // in path order; empty for Create and Delete
 	Effects       []Effect // what it does to what runs, the gravest first; may be empty
@@ -77,7 +78,7 @@ type Change struct {
 // Visible says whether anything of c is left to see once noise is hidden. That
 // noise makes pods restart is left to see.
 func (c Change) Visible() bool {
-	if len(c.Fields) == 0 || slices.ContainsFunc(c.Effects, Effect.ends) {
+	if len(c.Fields) == 0 || c.MovedFrom != "" || slices.ContainsFunc(c.Effects, Effect.ends) {
 		return true
 	}
 	for _, f := range c.Fields {

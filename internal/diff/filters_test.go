@@ -101,16 +101,56 @@ func TestNormalizedShowsNoNoise(t *testing.T) {
 }
 
 func TestLinkMoves(t *testing.T) {
-	o := parse(t, deployment("a", "1")).All()[0]
-	changes := []diff.Change{
-		{Action: diff.Delete, Ref: o.WithUnit("a").Ref, Before: o.WithUnit("a")},
-		{Action: diff.Create, Ref: o.WithUnit("b").Ref, After: o.WithUnit("b")},
-	}
-	got := diff.LinkMoves(changes)
-	if len(got[0].Effects) != 1 || !strings.Contains(got[0].Effects[0].Text, "unit b creates the same object") {
-		t.Errorf("effects of the deletion = %v", got[0].Effects)
-	}
-	if len(got[1].Effects) != 1 || len(changes[0].Effects) != 0 {
-		t.Errorf("effects of the creation = %v, of what was given %v", got[1].Effects, changes[0].Effects)
-	}
+	in := func(unit, text string) *object.Object { return parse(t, text).All()[0].WithUnit(unit) }
+	gone := func(o *object.Object) diff.Change { return diff.Change{Action: diff.Delete, Ref: o.Ref, Before: o} }
+	come := func(o *object.Object) diff.Change { return diff.Change{Action: diff.Create, Ref: o.Ref, After: o} }
+	shop, other := deployment("a", "1"), "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop}\nspec: {paused: true, replicas: 7, minReadySeconds: 3}\n"
+	claim := "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+
+	t.Run("the same object", func(t *testing.T) {
+		changes := []diff.Change{gone(in("a", shop)), come(in("b", shop))}
+		got := diff.LinkMoves(changes, diff.Options{})
+		if len(got) != 1 || got[0].Action != diff.Rename || got[0].MovedFrom != "a" || got[0].Ref.Unit != "b" || got[0].RenamedFrom.Unit != "a" || len(got[0].Fields) != 0 || !got[0].Visible() {
+			t.Fatalf("got %s%+v", print(got), got)
+		}
+		if e := got[0].Effects; len(e) != 1 || !strings.Contains(e[0].Text, "pruning a after that deletes it") {
+			t.Errorf("effects = %v", e)
+		}
+		if len(changes[0].Effects) != 0 {
+			t.Error("what was given is changed")
+		}
+	})
+	t.Run("a changed one", func(t *testing.T) {
+		got := diff.LinkMoves([]diff.Change{come(in("a", deployment("a", "2"))), gone(in("b", shop))}, diff.Options{})
+		if len(got) != 1 || got[0].MovedFrom != "b" || len(got[0].Fields) != 1 || got[0].Fields[0].Path != "spec.template.spec.containers[name=app].image" {
+			t.Fatalf("got %s", print(got))
+		}
+	})
+	t.Run("a claim keeps its warning", func(t *testing.T) {
+		lost := gone(in("a", claim))
+		lost.Effects = []diff.Effect{{Kind: diff.DataLoss, Text: "deletes the volume"}}
+		got := diff.LinkMoves([]diff.Change{lost, come(in("b", claim))}, diff.Options{})
+		if len(got) != 1 || got[0].Effects[0].Kind != diff.DataLoss || !strings.Contains(got[0].Effects[0].Text, "deletes the volume") {
+			t.Fatalf("got %s", print(got))
+		}
+	})
+	t.Run("another object of that name", func(t *testing.T) {
+		got := diff.LinkMoves([]diff.Change{gone(in("a", shop)), come(in("b", other))}, diff.Options{})
+		if len(got) != 2 || !strings.Contains(got[0].Effects[0].Text, "unit b creates the same object") || len(got[1].Effects) != 1 {
+			t.Fatalf("got %s", print(got))
+		}
+	})
+	t.Run("one that comes twice", func(t *testing.T) {
+		got := diff.LinkMoves([]diff.Change{gone(in("a", shop)), come(in("b", shop)), come(in("c", shop))}, diff.Options{})
+		if len(got) != 3 {
+			t.Fatalf("got %s", print(got))
+		}
+	})
+	t.Run("one of which the content is not known", func(t *testing.T) {
+		o := in("a", shop)
+		got := diff.LinkMoves([]diff.Change{{Action: diff.Delete, Ref: o.Ref}, {Action: diff.Create, Ref: o.WithUnit("b").Ref}}, diff.Options{})
+		if len(got) != 2 || len(got[0].Effects) != 1 {
+			t.Fatalf("got %s", print(got))
+		}
+	})
 }

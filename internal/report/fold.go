@@ -44,7 +44,7 @@ func folded(r *Report, all bool) []same {
 		}
 		out = append(out, same{Change: c, units: []string{c.Ref.Unit}, members: []Change{c}})
 	}
-	out = foldVariants(out)
+	out = foldVariants(foldMoves(out))
 	families := familiesOf(r)
 	for i := range out {
 		out[i].elsewhere = families.without(out[i])

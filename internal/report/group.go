@@ -34,6 +34,10 @@ func groupID(c Change) string {
 	part(c.Ref.GroupKind())
 	part(c.Ref.Name)
 	part(c.RenamedFrom.Name)
+	if c.MovedFrom != "" {
+		part(c.MovedFrom)
+		part(c.Ref.Unit)
+	}
 	for _, f := range c.Fields {
 		part(string(f.Path))
 		part(string(f.Op))

@@ -84,6 +84,7 @@ type (
 		Action      diff.Action  `json:"action"`
 		Object      jsonObject   `json:"object"`
 		RenamedFrom string       `json:"renamedFrom" doc:"namespace/name, for a rename"`
+		MovedFrom   string       `json:"movedFrom,omitempty" doc:"the unit that had the object before, for a rename that takes it from one unit to another"`
 		Fields      []jsonField  `json:"fields"`
 		Effects     []jsonEffect `json:"effects"`
 		Sources     []string     `json:"sources" doc:"changed files that it came from, the nearest first"`
@@ -207,7 +208,7 @@ func changeJSON(c Change) (jsonChange, error) {
 		Fields: []jsonField{}, Effects: []jsonEffect{}, Diff: c.Diff, Origin: jsonOrigin(c.Origin), Group: c.Group,
 	}
 	if c.Action == diff.Rename {
-		out.RenamedFrom = qualified(c.RenamedFrom)
+		out.RenamedFrom, out.MovedFrom = qualified(c.RenamedFrom), c.MovedFrom
 	}
 	for _, f := range c.Fields {
 		before, err := valueJSON(f.Before)
@@ -324,6 +325,9 @@ func parseChange(c jsonChange) (Change, error) {
 	if c.Action == diff.Rename {
 		out.RenamedFrom = out.Ref
 		out.RenamedFrom.Namespace, out.RenamedFrom.Name = splitQualified(c.RenamedFrom)
+		if out.MovedFrom = c.MovedFrom; c.MovedFrom != "" {
+			out.RenamedFrom.Unit = c.MovedFrom
+		}
 	}
 	for i, f := range c.Fields {
 		before, err := parseValue(f.Before)

@@ -79,7 +79,9 @@ func Merge(parts []*Report) (*Report, error) {
 		out.Hidden = append(out.Hidden, h)
 	}
 	slices.SortFunc(out.Hidden, func(a, b Hidden) int { return strings.Compare(a.Filter, b.Filter) })
+	out.Changes = joinMoves(out.Changes)
 	linkMoves(out.Changes)
+	out.FoldMoves()
 	Group(out.Changes)
 	out.Numbers.sort()
 	slices.Sort(out.Off)
@@ -95,7 +97,7 @@ func linkMoves(changes []Change) {
 	for i, c := range changes {
 		plain[i] = c.Change
 	}
-	for i, c := range diff.LinkMoves(plain) {
+	for i, c := range diff.LinkMoves(plain, diff.Options{}) { // joins none: a part holds no objects
 		for _, e := range c.Effects[len(changes[i].Effects):] {
 			if !slices.ContainsFunc(changes[i].Effects, func(have diff.Effect) bool { return have.Kind == e.Kind && have.Text == e.Text }) {
 				changes[i].Effects = append(slices.Clone(changes[i].Effects), e)

@@ -270,6 +270,13 @@ func summary(c Change, show func(string) string) string {
 	case diff.Delete:
 		return "deleted"
 	case diff.Rename:
+		if c.MovedFrom != "" {
+			if movesAlone(c) {
+				return "moved from " + show(c.MovedFrom) + ", not changed"
+			}
+			parts = append(parts, "moved from "+show(c.MovedFrom))
+			break
+		}
 		parts = append(parts, "renamed from "+show(qualified(c.RenamedFrom)))
 	case diff.Replace:
 		parts = append(parts, "must be deleted and created again")
