@@ -212,14 +212,18 @@ func mdFindings(r *Report, o Options, room int) (text string, told []Finding, le
 	// Every finding has its line; details are added from the top while they fit.
 	spare := room - total
 	var b strings.Builder
+	above := map[string]bool{} // incidents that were told
 	for i, f := range findings {
 		if briefs == 0 {
 			// Where nothing is worse, the first stands open: all that matters is said
 			// without a click.
-			full := mdFinding(r, f, o, i == 0 && f.Severity == rule.Warning)
+			full := mdFinding(r, f, o, i == 0 && f.Severity == rule.Warning, above)
 			if more := len(full) - len(brief[i]); more <= spare {
 				b.WriteString(full)
 				told = append(told, f)
+				for _, inc := range cited(r, f) {
+					above[inc.ID] = true
+				}
 				spare -= more
 				continue
 			}
@@ -239,8 +243,8 @@ func mdFindings(r *Report, o Options, room int) (text string, told []Finding, le
 }
 
 // mdFinding gives one finding in full: errors as an alert with what belongs to
-// it, the others folded, or open.
-func mdFinding(r *Report, f Finding, o Options, open bool) string {
+// it, the others folded, or open. The incidents above were told of another one.
+func mdFinding(r *Report, f Finding, o Options, open bool, above map[string]bool) string {
 	var b strings.Builder
 	what := fmt.Sprintf("%s %s", mdKind(f.Ref.Kind), mdCode(qualified(f.Ref)))
 	icon := map[rule.Severity]string{rule.Error: "🔴", rule.Warning: "🟡", rule.Note: "🔵"}[f.Severity]
@@ -286,6 +290,10 @@ func mdFinding(r *Report, f Finding, o Options, open bool) string {
 			who = "[" + who + "](" + inc.URL + ")"
 		} else if inc.File != "" {
 			who += " (" + mdCode(inc.File) + ")"
+		}
+		if above[inc.ID] {
+			b.WriteString(who + ", as above.")
+			continue
 		}
 		b.WriteString(who + ": " + mdProse(story(inc, i == 0)))
 	}

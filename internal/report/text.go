@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -40,6 +41,7 @@ type text struct {
 	o Options
 
 	sources sources
+	told    map[string]bool // the incidents of findings above
 }
 
 func (t *text) printf(format string, args ...any) { fmt.Fprintf(&t.b, format, args...) }
@@ -70,6 +72,15 @@ func (t *text) columns() int {
 		return most
 	}
 	return max(least, min(most, t.o.Width))
+}
+
+// fitted is wrapped for what stays one line in a log, where it can be searched.
+func (t *text) fitted(lead, next, s string, paint func(first string) string) {
+	lines := []string{s}
+	if t.o.Width > 0 {
+		lines = wrap(s, t.columns()-utf8.RuneCountInString(next))
+	}
+	t.lines(lead, next, lines, paint)
 }
 
 // wrapped prints a sentence after a lead, in lines that fit; paint colours the
@@ -109,7 +120,8 @@ func (t *text) head() {
 		color := map[string]string{"error": boldRed, "warning": yellow, "note": blue, "ok": green}[v.level]
 		words = append(words, t.paint(color, v.words))
 	}
-	t.printf("%s\n%s\n%s\n", strings.Join(words, " · "), t.paint(dim, sides(t.r, inert)), accounting(t.r))
+	t.printf("%s\n%s\n", strings.Join(words, " · "), t.paint(dim, sides(t.r, inert)))
+	t.fitted("", "", accounting(t.r), nil)
 }
 
 // severityColors are the colours of the severities.
@@ -246,18 +258,15 @@ func silencedBy(f Finding) string {
 func (t *text) finding(f Finding) {
 	lead := f.Severity.String() + " " + inert(f.Ref.String()) + ":"
 	t.printf("\n")
-	title := []string{lead + " " + inert(f.Message)} // one line of a log, to be searched
-	if t.o.Width > 0 {
-		title = wrap(title[0], t.columns()-2)
-	}
-	t.lines("", "  ", title, func(l string) string {
+	t.fitted("", "  ", lead+" "+inert(f.Message), func(l string) string {
 		rest, whole := strings.CutPrefix(l, lead)
 		if !whole { // a terminal so narrow that the name takes more than a line
 			return t.paint(severityColors[f.Severity], l)
 		}
 		return t.paint(severityColors[f.Severity], f.Severity.String()) + " " + t.paint(bold, inert(f.Ref.String())) + ":" + rest
 	})
-	t.printf("  %s\n", t.paint(dim, strings.Join(findingPlace(f, inert), " · ")))
+	place := strings.Join(findingPlace(f, inert), " · ")
+	t.fitted("  ", "  ", place, func(l string) string { return t.paint(dim, l) })
 	at, hunk, _ := findingHunk(t.r, f, hunkLines)
 	if at != "" {
 		t.printf("    %s\n", t.paint(cyan, at))
@@ -272,6 +281,14 @@ func (t *text) finding(f Finding) {
 		if i.Date != "" {
 			who += ", " + year(i.Date)
 		}
+		if t.told[i.ID] {
+			t.paragraph("Seen before", who+", as above")
+			continue
+		}
+		if t.told == nil {
+			t.told = map[string]bool{}
+		}
+		t.told[i.ID] = true
 		t.paragraph("Seen before", who+": "+story(i, n == 0))
 		if i.URL != "" {
 			t.printf("    %s\n", t.link(i.URL, inert(i.URL)))
@@ -285,7 +302,7 @@ func (t *text) finding(f Finding) {
 // findingPlace says where a finding is and which rule says so.
 func findingPlace(f Finding, show func(string) string) []string {
 	out := []string{show(f.Rule)}
-	if units := f.Units; len(units) > 0 {
+	if units := f.Units; len(units) > 0 && !slices.Equal(units, []string{"."}) {
 		out = append(out, "in "+inUnits(units, show))
 	}
 	if f.Origin.Path != "" {
@@ -337,8 +354,11 @@ func (t *text) changes() {
 		if color == "" {
 			color = yellow
 		}
-		t.printf("\n%s %s  %s\n", t.paint(color, sign(c.Action)), t.paint(bold, inert(c.Ref.String())),
-			t.paint(dim, inWord(c)+c.spread(inert)))
+		t.printf("\n%s %s", t.paint(color, sign(c.Action)), t.paint(bold, inert(c.Ref.String())))
+		if in := place(c); in != "" {
+			t.printf("  %s", t.paint(dim, in))
+		}
+		t.printf("\n")
 		if c.Action == "replace" || c.Action == "rename" {
 			t.printf("  %s\n", summary(c.Change, inert))
 		}
@@ -380,12 +400,16 @@ func (t *text) diff(lines []string) {
 	}
 }
 
-// inWord leads to the units of a set of changes.
-func inWord(c same) string {
-	if len(c.units) > 2 {
+// place says where a set of changes is; "." is where the reader stands.
+func place(c same) string {
+	switch in := c.spread(inert); {
+	case in == ".":
 		return ""
+	case len(c.units) > 2:
+		return in
+	default:
+		return "in " + in
 	}
-	return "in "
 }
 
 // effects says what a change does to what runs, and why one that shows nothing
