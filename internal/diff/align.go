@@ -352,7 +352,7 @@ func replaced(pairs []pair, before, after object.Value, b0, b1, a0, a1 int) []pa
 
 func isScalar(v object.Value) bool {
 	switch v.Type() {
-	case object.String, object.Number, object.Bool:
+	case object.String, object.Number, object.Bool, object.Null:
 		return true
 	}
 	return false

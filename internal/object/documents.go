@@ -81,6 +81,7 @@ func (r *reader) readOne(text []byte, line int, keys *keyCache) given {
 		one.unreadable = true
 		one.failAt(line, err)
 	} else {
+		one.text = text
 		one.add(d)
 	}
 	return given{line, one.objects, one.errs, one.unreadable}

@@ -13,6 +13,7 @@ import (
 const maxDepth = 1000
 
 func normalizeRoot(manifest map[string]any) (map[string]any, error) {
+	keepNulls(manifest)
 	n := normalizer{budget: math.MaxInt}
 	v, err := n.normalize(manifest, 0)
 	if err != nil {
@@ -34,7 +35,7 @@ func (n *normalizer) normalize(raw any, depth int) (any, error) {
 		return nil, fmt.Errorf("nested more than %d levels deep", maxDepth)
 	}
 	switch x := raw.(type) {
-	case nil, bool, int64, *Masked:
+	case nil, bool, int64, *Masked, null:
 		return x, nil
 	case string:
 		if n.budget -= len(x); n.budget < 0 {

@@ -92,7 +92,8 @@ type reader struct {
 	known      *Documents // nil for none
 	objects    []*Object
 	errs       []error
-	unreadable bool // a document is no YAML
+	unreadable bool   // a document is no YAML
+	text       []byte // of the only document, if it is that
 }
 
 func (r *reader) fail(line int, err error) {
@@ -112,6 +113,9 @@ func (r *reader) read(text []byte) {
 	if looksLikeJSON(text) {
 		docs, err := decodeJSON(text)
 		if err == nil {
+			if len(docs) == 1 {
+				r.text = text
+			}
 			for _, d := range docs {
 				r.add(d)
 			}
@@ -181,6 +185,9 @@ func (r *reader) addMap(m map[string]any, line int, itemLines []int, depth int) 
 	if err := manifestError(m); err != nil {
 		r.fail(line, err)
 		return
+	}
+	if depth == 0 {
+		readNulls(m, r.text)
 	}
 	o, err := newObject(r.unit, Origin{r.path, line}, m)
 	if err != nil {

@@ -24,6 +24,7 @@ const (
 	String
 	Number
 	Bool
+	Null // only where it means something: in the values for a chart
 )
 
 // Of makes a Value of decoded data, normalised as New does. It is for text that
@@ -51,11 +52,14 @@ func (v Value) Type() Type {
 		return Number
 	case bool:
 		return Bool
+	case null:
+		return Null
 	}
 	return Absent
 }
 
-// Exists says whether there is anything. Nulls were dropped when the object was made.
+// Exists says whether there is anything. Nulls that say nothing were dropped when
+// the object was made.
 func (v Value) Exists() bool { return v.raw != nil }
 
 // Field gives the value of one key of a map, taken literally: dots have no meaning.

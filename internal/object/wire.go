@@ -408,7 +408,7 @@ func (r *WireReader) mapping(depth int) (any, error) {
 			return nil, err
 		}
 		if v == nil {
-			return nil, errWire // a null in a map was dropped when the object was made
+			v = null{} // others were dropped when the object was made
 		}
 		m[k] = v
 	}

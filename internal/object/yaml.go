@@ -135,7 +135,7 @@ func (p *yamlPrinter) key(k string, indent int) {
 // by indent. It ends without a line break.
 func (p *yamlPrinter) scalar(raw any, indent int) {
 	switch x := raw.(type) {
-	case nil:
+	case nil, null:
 		p.b = append(p.b, "null"...)
 	case map[string]any:
 		p.b = append(p.b, "{}"...)
