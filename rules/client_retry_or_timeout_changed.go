@@ -40,9 +40,9 @@ var limiting = []clientparam.Category{clientparam.RequestTimeout, clientparam.Po
 func checkClientRetryOrTimeoutChanged(p *rule.Pass, c diff.Change) {
 	for _, g := range clientGroups(c, movesFar) {
 		f := g.finding(g.changes[0])
-		if first, _ := g.worst(); first.Parameter != nil {
+		if first, factor := g.worst(); factor > 0 {
 			f = g.finding(first)
-			f.Consequence = lowerFirst(strings.TrimSuffix(first.Parameter.Why, "."))
+			f.Consequence = g.follows(p, c, first)
 		} else if far := g.changes[0]; far.Category == clientparam.RequestTimeout && far.Set[0] && far.Set[1] {
 			f.Consequence = "limits above and below it in the chain of calls were made for the value before"
 		}

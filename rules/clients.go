@@ -291,6 +291,57 @@ func amount(f float64) string {
 	return digits
 }
 
+// follows says what a change for the worse leads to: what the parameter's documentation
+// warns of, in the direction in which it goes, or what such settings have in common.
+func (g clientGroup) follows(p *rule.Pass, c diff.Change, worst clientparam.Change) string {
+	j := worst.Judge()
+	if worst.Parameter != nil {
+		return lowerFirst(strings.TrimSuffix(warning(worst.Parameter.Why, j.Danger), "."))
+	}
+	switch {
+	case worst.Category == clientparam.Pool && j.Danger == clientparam.TooLarge:
+		clients := clientsOf(p, c)
+		n, known := podCount(clients)
+		if known && n > 1 && worst.After.Kind == clientparam.Number && worst.After.Number < 1e6 {
+			return fmt.Sprintf("the %d pods of %s may hold %s together: what they connect to has a limit of its own", n, names(clients), amount(float64(n)*worst.After.Number))
+		}
+		return "each pod may hold as many: times the number of pods they meet the limit of what they connect to"
+	case worst.Category == clientparam.Pool:
+		return "requests wait for a free one, or fail"
+	case worst.Category == clientparam.Retry:
+		return "what fails is asked that many times more while it is down, by every client, and times as much for each hop that retries too"
+	case worst.Category == clientparam.Rate:
+		return "the limit moves to whatever breaks first behind it"
+	case worst.Category == clientparam.RequestTimeout && j.Danger == clientparam.TooSmall:
+		return "answers that take longer are cut off, and asked for again"
+	case worst.Category == clientparam.RequestTimeout:
+		return "requests to what does not answer hold their connections and threads for that long"
+	}
+	return ""
+}
+
+// warning gives the part of a warning that is about one danger: "short values cut slow
+// answers; long ones hold requests" is about both, one a part.
+func warning(why string, d clientparam.Danger) string {
+	words := map[clientparam.Danger][]string{
+		clientparam.TooSmall: {"short", "small", "low ", "too low", "few", "1 ", "0 "},
+		clientparam.TooLarge: {"long", "large", "high", "many", "above", "more "},
+		clientparam.Removed:  {"without", "remov", "no "},
+	}[d]
+	parts := strings.Split(why, "; ")
+	var fit []string
+	for _, part := range parts {
+		plain := strings.ToLower(part)
+		if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(plain, w) || strings.Contains(plain, " "+w) }) {
+			fit = append(fit, part)
+		}
+	}
+	if len(fit) == 0 {
+		return why
+	}
+	return strings.Join(fit, "; ")
+}
+
 // lowerFirst makes a sentence part of another one: a capital stays where a second
 // one follows, as in DNS.
 func lowerFirst(s string) string {

@@ -71,8 +71,8 @@ func checkReconnectDefaultOverridden(p *rule.Pass, c diff.Change) {
 				f.Severity = rule.Error
 			}
 		}
-		if len(out) == 0 && first.Parameter != nil {
-			out = append(out, lowerFirst(strings.TrimSuffix(first.Parameter.Why, ".")))
+		if text := g.follows(p, c, first); len(out) == 0 && text != "" {
+			out = append(out, text)
 		}
 		f.Consequence = strings.Join(out, "; ")
 		p.Report(c, f)

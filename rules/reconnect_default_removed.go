@@ -2,7 +2,6 @@ package rules
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/prdiff/prdiff/internal/clientparam"
 	"github.com/prdiff/prdiff/internal/diff"
@@ -56,7 +55,7 @@ func checkReconnectDefaultRemoved(p *rule.Pass, c diff.Change) {
 		case ok && s.after > s.before:
 			f.Consequence = s.rises()
 		default:
-			f.Consequence = lowerFirst(strings.TrimSuffix(first.Parameter.Why, "."))
+			f.Consequence = g.follows(p, c, first)
 		}
 		p.Report(c, f)
 	}
