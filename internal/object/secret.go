@@ -138,7 +138,11 @@ func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 // of files that never became an object.
 func MaskText(text string) string {
 	if m := maskSpans(text, secretSpans(text, anyText)); m != nil {
-		return m.Shown
+		text = m.Shown
+	}
+	// What is masked already may be masked again: it stays as it is.
+	if m := maskSpans(text, slices.DeleteFunc(proseSpans(text), func(s span) bool { return strings.Contains(text[s.start:s.end], Mask) })); m != nil {
+		text = m.Shown
 	}
 	return text
 }

@@ -82,7 +82,42 @@ func TestMaskText(t *testing.T) {
 		{"bcrypt", "user:$2y$05$" + strings.Repeat("aB3./", 11), "user:***"},
 		{"SOPS", "x: ENC[AES256_GCM,data:aB/c=,iv:d=,tag:e=,type:str]\ny: z", "x: ***\ny: z"},
 		{"several", "a=1 token=x password=y", "a=1 token=*** password=***"},
+		// Command lines.
+		{"mysql", "mysql -uroot -phunter2 shop; mysql -p shop", "mysql -uroot -p*** shop; mysql -p shop"},
+		{"mysqldump by its path", "/usr/bin/mysqldump -h db -p'hunter 2' shop | gzip", "/usr/bin/mysqldump -h db -p'***' shop | gzip"},
+		{"mysql on lines that go on", "mysql \\\n  -u root \\\n  -phunter2", "mysql \\\n  -u root \\\n  -p***"},
+		{"redis-cli", "redis-cli -h cache -a hunter2 ping && redis-cli -a $PW ping", "redis-cli -h cache -a *** ping && redis-cli -a $PW ping"},
+		{"curl, quoted", "curl -u \"user:hunter 2\" https://x", "curl -u \"user:***\" https://x"},
+		{"curl, long", "curl --user user:hunter2 --proxy-user=p:hunter3 https://x", "curl --user user:*** --proxy-user=p:*** https://x"},
+		{"curl, glued", "curl -uuser:hunter2 https://x", "curl -uuser:*** https://x"},
+		{"curl in a substitution", "x=$(curl -s -u user:hunter2 https://x)", "x=$(curl -s -u user:*** https://x)"},
+		{"sshpass", "sshpass -p hunter2 ssh a@b", "sshpass -p *** ssh a@b"},
+		{"mongosh", "mongosh -u root -p hunter2 db", "mongosh -u root -p *** db"},
+		{"ldapsearch", "ldapsearch -D cn=a -w hunter2 -b x", "ldapsearch -D cn=a -w *** -b x"},
+		{"docker login", "docker login -u a -p hunter2 r.io; docker run -p 80:80 x", "docker login -u a -p *** r.io; docker run -p 80:80 x"},
+		{"skopeo", "skopeo copy --src-creds a:hunter2 x y", "skopeo copy --src-creds a:*** x y"},
+		{"rabbitmqctl", "rabbitmqctl add_user web hunter2", "rabbitmqctl add_user web ***"},
+		{"mc", "mc alias set s3 https://x key hunter2", "mc alias set s3 https://x key ***"},
+		{"htpasswd", "htpasswd -nb user hunter2", "htpasswd -nb user ***"},
+		{"vault", "vault login hunter2", "vault login ***"},
+		{"openssl", "openssl rsa -passin pass:hunter2 -in x", "openssl rsa -passin pass:*** -in x"},
+		{"kubectl", "kubectl create secret generic a --from-literal=key=hunter2", "kubectl create secret generic a --from-literal=key=***"},
+		{"netrc", "machine x.io login a password hunter2\n", "machine x.io login a password ***\n"},
+		{"npmrc", "//r.io/:_auth=aHVudGVy", "//r.io/:_auth=***"},
+		{"XML", "<user>x</user><password>hunter2</password>", "<user>x</user><password>***</password>"},
+		{"XML with a namespace", "<a:clientSecret>hunter2</a:clientSecret>", "<a:clientSecret>***</a:clientSecret>"},
+		{"image with credentials", "pull user:hunter2@r.example.com/a/b:1", "pull user:***@r.example.com/a/b:1"},
+		{"data source name of MySQL for Go", "root:hunter2@tcp(db:3306)/shop", "root:***@tcp(db:3306)/shop"},
+		{"address without a scheme", "web:hunter2@db:5432/shop", "web:***@db:5432/shop"},
+		{"Oracle", "jdbc:oracle:thin:scott/hunter2@//db:1521/x", "jdbc:oracle:thin:scott/***@//db:1521/x"},
+		// Sentences of errors.
+		{"a sentence that quotes a password", "RUNTIME ERROR: the password 'hunter two' is too short", "RUNTIME ERROR: the password '***' is too short"},
+		{"a sentence that says one", "error: bad password hunter2 for db", "error: bad password *** for db"},
+		{"a sentence with is", "the api key is wrong: \"hunter\"", "the api key is wrong: \"***\""},
 		// Nothing secret.
+		{"no login", "docker run -p 8080:80 a; grep -a hunter2 x; ls -a b; sort -u a:b; tar -p x; mysql -p", "docker run -p 8080:80 a; grep -a hunter2 x; ls -a b; sort -u a:b; tar -p x; mysql -p"},
+		{"digests and mail without a scheme", "r.io/a:1.2@sha256:" + strings.Repeat("0a", 32) + " mailto:a@b.c/d to:me@example.com git@github.com:a/b", "r.io/a:1.2@sha256:" + strings.Repeat("0a", 32) + " mailto:a@b.c/d to:me@example.com git@github.com:a/b"},
+		{"sentences that give none", "unexpected token x1; Secret 'db-1' is missing; field \"password\" must be set; password is required; token expired; could not find token in line 5", "unexpected token x1; Secret 'db-1' is missing; field \"password\" must be set; password is required; token expired; could not find token in line 5"},
 		{"empty", "", ""},
 		{"policy", "passwordPolicy: strict", "passwordPolicy: strict"},
 		{"names of Secrets", "secretName: web-tls\ntokenSecretRef: x\nsecretKeyRef: y\nexistingSecretName: z", "secretName: web-tls\ntokenSecretRef: x\nsecretKeyRef: y\nexistingSecretName: z"},
@@ -160,6 +195,9 @@ spec:
       - name: app
         image: web@sha256:0000
         command: [sh, -c, "app --token planted-word --level info"]
+        lifecycle: {preStop: {exec: {command: [redis-cli, -a, planted-redis, shutdown]}}}
+        livenessProbe: {exec: {command: [mysqladmin, ping, -uroot, -pplanted-glued]}}
+        readinessProbe: {exec: {command: [curl, -u, "user:planted-user", "https://x"]}}
         args: ["--password=planted-flag", --api-key, planted-item, --level, debug]
         env:
         - {name: DB_PASSWORD, value: planted-env}

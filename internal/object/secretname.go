@@ -37,13 +37,15 @@ func isSecretName(name string) bool {
 	case "key":
 		switch before {
 		case "api", "access", "secret", "private", "encryption", "encrypt", "signing", "auth", "account", "shared", "master", "hmac", "session",
-			"cookie", "jwt", "storage", "license", "licence", "aes", "consumer", "rsa", "ssh", "deploy", "webhook", "app", "application", "admin", "service", "client", "registration", "integration", "ingest", "server":
+			"cookie", "jwt", "storage", "preshared", "license", "licence", "aes", "consumer", "rsa", "ssh", "deploy", "webhook", "app", "application", "admin", "service", "client", "registration", "integration", "ingest", "server":
 			return true
 		}
 	case "base":
 		return before == "key" && strings.Contains(strings.ToLower(name), "secret")
+	case "psk", "passkey":
+		return true
 	case "auth":
-		return before == "basic" || before == "rediscli"
+		return before == "basic" || before == "rediscli" || name == "_auth" // of an .npmrc
 	case "data":
 		return before == "key" && strings.Contains(strings.ToLower(name), "client")
 	}

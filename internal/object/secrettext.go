@@ -26,13 +26,13 @@ type spanner struct {
 // interesting marks the bytes at which a secret can begin or be separated from
 // its name.
 var interesting = func() (t [256]byte) {
-	t[':'], t['='], t['-'], t['$'] = ':', '=', '-', '$'
+	t[':'], t['='], t['-'], t['$'], t['>'] = ':', '=', '-', '$', '>'
 	for c, shapes := range shapesByFirst {
 		if len(shapes) > 0 {
 			t[c] = 'w'
 		}
 	}
-	for _, c := range []byte("EBbhdarmiLc") {
+	for _, c := range []byte("EBbhdarmivLcCp") {
 		t[c] = 'w'
 	}
 	return t
@@ -54,7 +54,12 @@ func secretSpans(text string, rules textRules) []span {
 			if strings.HasPrefix(text[i:], "://") {
 				f.url(i)
 			} else if rules == anyText {
+				f.userinfo(i)
 				f.assignment(i)
+			}
+		case '>':
+			if rules == anyText {
+				f.element(i)
 			}
 		case '=':
 			if rules == anyText {
@@ -65,6 +70,9 @@ func secretSpans(text string, rules textRules) []span {
 				f.pem(i)
 			} else if rules == anyText && (i == 0 || !isAlnum(text[i-1]) && text[i-1] != '-') {
 				f.flag(i)
+				if f.skip <= i && mayTakeSecret(text[i+1:]) && !f.literal(i) {
+					f.commandFlag(i)
+				}
 			}
 		case '$':
 			f.crypt(i)
@@ -209,10 +217,13 @@ func (f *spanner) word(i int) {
 		if strings.HasPrefix(rest, "LS0tLS1CRUdJTi") {
 			f.encodedKey(i)
 		}
-	case 'r', 'm', 'i', 'c':
+	case 'r', 'm', 'i', 'c', 'v', 'C', 'p':
 		if f.rules == anyText {
 			f.directive(i)
 		}
+	}
+	if f.rules == anyText && (rest[0] == 'a' || rest[0] == 'h') {
+		f.subcommand(i)
 	}
 }
 
@@ -282,37 +293,109 @@ func (f *spanner) encodedKey(i int) {
 // set a password without a sign between.
 func (f *spanner) directive(i int) {
 	rest := f.s[i:]
+	if len(rest) < 8 {
+		return
+	}
+	switch rest[:2] {
+	case "re", "ma", "in", "pa", "ra", "mc", "va", "co", "CO":
+	default:
+		return
+	}
 	for _, word := range []string{"requirepass ", "masterauth ", "insecure-password "} {
 		if strings.HasPrefix(rest, word) {
 			f.token(i + len(word))
 			return
 		}
 	}
-	if strings.HasPrefix(rest, "curl ") {
-		f.curl(i)
+	switch {
+	case strings.HasPrefix(rest, "pass:") && strings.Contains(f.s[commandStart(f.s, i):i], " -pass"):
+		f.token(i + len("pass:")) // openssl -passin pass:SECRET
+	case strings.HasPrefix(rest, "machine "):
+		f.netrc(i)
+	default:
+		f.subcommand(i)
 	}
 }
 
-// curl masks the password of `curl -u user:password`.
-func (f *spanner) curl(i int) {
-	line := f.s[i:]
-	if n := strings.IndexByte(line, '\n'); n >= 0 {
-		line = line[:n]
+// netrc masks the password of an entry of a .netrc: machine, login and password are
+// words, on one line or several. i is at "machine".
+func (f *spanner) netrc(i int) {
+	rest := f.s[i+len("machine "):]
+	if n := strings.Index(rest, "machine "); n >= 0 {
+		rest = rest[:n]
 	}
-	for _, flag := range []string{" -u ", " --user ", " -u", " --user="} {
-		n := strings.Index(line, flag)
-		if n < 0 {
-			continue
-		}
-		start := i + n + len(flag)
-		if colon := strings.IndexByte(f.s[start:i+len(line)], ':'); colon > 0 && !strings.ContainsAny(f.s[start:start+colon], " /") {
-			skip := f.skip
-			f.token(start + colon + 1)
-			// What stands before the flag is still to be read.
-			f.skip = skip
+	if n := strings.Index(rest, "password "); n > 0 && strings.Contains(rest[:n], "login ") && n < 512 {
+		skip := f.skip
+		f.token(i + len("machine ") + n + len("password "))
+		f.skip = skip // what stands between is still to be read
+	}
+}
+
+// element masks the text of an XML element that is called as secrets are; i is at
+// the end of its tag.
+func (f *spanner) element(i int) {
+	start := i
+	for start > 0 && i-start < 120 && nameByte[f.s[start-1]] {
+		start--
+	}
+	if start == i || start == 0 || f.s[start-1] != '<' && f.s[start-1] != ':' || !f.isSecret(f.s[start:i]) {
+		return
+	}
+	if n := strings.IndexByte(f.s[i+1:], '<'); n > 0 && strings.HasPrefix(f.s[i+1+n:], "</") {
+		f.addValue(i+1, i+1+n)
+	}
+}
+
+// userinfo masks the password of user:password@host/path and
+// user:password@tcp(host)/path where no scheme stands before it, as in images and
+// the data source names of MySQL's driver for Go; i is at the colon.
+func (f *spanner) userinfo(i int) {
+	s := f.s
+	if i+2 >= len(s) || strings.IndexByte(" \t\n\"'/:", s[i+1]) >= 0 {
+		return
+	}
+	start := i
+	for start > 0 && nameByte[s[start-1]] && i-start < 64 {
+		start--
+	}
+	if start == i || start > 0 && strings.IndexByte("/@%+:", s[start-1]) >= 0 || s[start:i] == "mailto" || s[start:i] == "thin" {
+		if s[start:i] == "thin" {
+			f.oracle(i)
 		}
 		return
 	}
+	end := i + 1
+	for end < len(s) && end-i < 256 && strings.IndexByte(" \t\n\"'`<>|,/@;", s[end]) < 0 {
+		end++
+	}
+	if end == i+1 || end+1 >= len(s) || s[end] != '@' {
+		return
+	}
+	host := end + 1
+	after := host
+	for after < len(s) && nameByte[s[after]] {
+		after++
+	}
+	if after == host || after == len(s) || strings.IndexByte("/:(", s[after]) < 0 ||
+		s[after] == ':' && (strings.HasPrefix(s[host:], "sha256:") || strings.HasPrefix(s[host:], "sha512:") || after+1 == len(s) || !isDigit(s[after+1])) {
+		return
+	}
+	if password := s[i+1 : end]; !isVariable(password) && !isExpression(password) {
+		f.add(i+1, end)
+	}
+}
+
+// oracle masks the password of jdbc:oracle:thin:user/password@host; i is at the
+// colon behind thin.
+func (f *spanner) oracle(i int) {
+	line := lineOf(f.s[:min(len(f.s), i+256)], i+1)
+	user, rest, ok := strings.Cut(line, "/")
+	password, _, at := strings.Cut(rest, "@")
+	if !ok || !at || user == "" || strings.ContainsAny(user, "@ ") || password == "" || strings.ContainsAny(password, " \"'") || isVariable(password) {
+		return
+	}
+	start := i + 1 + len(user) + 1
+	f.add(start, start+len(password))
 }
 
 // token masks the word that begins at start, quoted or not, unless it stands for

@@ -84,9 +84,25 @@ func (m masker) mapping(fields map[string]any, where place) {
 		case map[string]any:
 			m.mapping(x, placeOf(k, where))
 		case []any:
+			if m.rules != shapesOnly && (k == "command" || k == "args") {
+				m.arguments(x, programOf(k, fields))
+			}
 			m.list(x, placeOf(k, where))
 		}
 	}
+}
+
+// programOf gives the tool that the list under key gives arguments to, where
+// another list names it.
+func programOf(key string, fields map[string]any) string {
+	if command, ok := fields["command"].([]any); ok && key == "args" && len(command) > 0 {
+		if len(command) > 1 {
+			return "-" // what args go on with is in the middle of a command line
+		}
+		name, _ := command[0].(string)
+		return name
+	}
+	return ""
 }
 
 func placeOf(key string, where place) place {

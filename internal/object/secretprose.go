@@ -1,0 +1,90 @@
+package object
+
+import "strings"
+
+// proseSpans gives the parts of an error text that are likely a secret because a
+// sentence calls them so: what stands in quotes behind "password", and a word
+// there that is none of any language, for it has a digit or a sign.
+func proseSpans(text string) []span {
+	var out []span
+	lower := strings.ToLower(text)
+	for _, cue := range []string{"password", "passwd", "passphrase", "passcode", "token", "api key", "apikey", "access key", "secret key", "private key", "credential", "secret"} {
+		for from := 0; ; {
+			n := strings.Index(lower[from:], cue)
+			if n < 0 {
+				break
+			}
+			at := from + n
+			from = at + len(cue)
+			// An object of the kind Secret, and what a parser calls a token, are none.
+			before := strings.TrimRight(lower[max(0, at-14):at], ` "'`+"`")
+			if cue == "secret" && text[at] == 'S' || cue == "token" && (strings.HasSuffix(before, "expected") || strings.HasSuffix(before, "any") || strings.HasSuffix(before, "invalid") || strings.HasSuffix(before, "unknown")) {
+				continue
+			}
+			if s, ok := saidSecret(text, from, cue == "secret" || cue == "credential"); ok {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// saidSecret finds what a sentence calls a secret, behind the word at i.
+func saidSecret(text string, i int, quotedOnly bool) (span, bool) {
+	for i < len(text) && (isAlnum(text[i]) || text[i] == '_') {
+		i++ // passwords, tokenValue
+	}
+	if i == len(text) || strings.IndexByte(" :=,", text[i]) < 0 {
+		return span{}, false
+	}
+	for range 4 { // "is", "value", "was set to"
+		for i < len(text) && strings.IndexByte(" :=,(", text[i]) >= 0 {
+			i++
+		}
+		if i == len(text) || text[i] == '\n' {
+			return span{}, false
+		}
+		if q := text[i]; q == '"' || q == '\'' || q == '`' {
+			end := quoteEnd(text[:min(len(text), i+1024)], i+1, q)
+			if isPlaceholder(text[i+1 : end]) {
+				return span{}, false
+			}
+			return span{i + 1, end}, true
+		}
+		end := i
+		for end < len(text) && strings.IndexByte(" \t\n,;)\"'`", text[end]) < 0 {
+			end++
+		}
+		word := strings.TrimRight(text[i:end], ".:")
+		if !quotedOnly && oddWord(word) {
+			return span{i, i + len(word)}, true
+		}
+		switch strings.ToLower(word) {
+		case "is", "was", "value", "of", "the", "a", "an", "given", "set", "to", "not", "invalid", "bad", "wrong", "weak", "short", "too", "got", "has", "be", "must":
+			i = end
+			continue
+		}
+		return span{}, false
+	}
+	return span{}, false
+}
+
+// oddWord says whether a word is more likely made up than one of a language: it
+// has letters, and digits or signs among them, and is no path, name with dots, or
+// template.
+func oddWord(word string) bool {
+	if len(word) < 5 || isPlaceholder(word) || strings.ContainsAny(word, "/<>{}[]()") {
+		return false
+	}
+	letters, others := 0, 0
+	for i := range len(word) {
+		switch c := word[i]; {
+		case isLower(c) || isUpper(c):
+			letters++
+		case c == '-' || c == '_' || c == '.' || c == ':' || c == '\'':
+		default:
+			others++
+		}
+	}
+	return letters > 0 && others > 0
+}
