@@ -26,13 +26,15 @@ Maxima double without anybody raising one when a workload is split and both halv
 looks at each autoscaler, at new ones that bear the maximum of another workload with the same image, and at the sum over all units
 that this change touches. It warns when a maximum grows by half and by ten pods at least; less is a note. Units without a change were
 not rendered and are not in the sum.`,
-	Advice: `Divide the old maximum between the halves of a split. Set a maximum by what the shared services bear (connections per pod times
-maximum, pods per DNS replica), raise it in steps, and look at these services after each. Give a scale-up policy that limits pods per
-minute, so that a wrong signal has time to be seen.`,
+	Advice:     adviceOnMaxima,
 	Incidents:  []string{"buildkite-coredns"},
 	Parameters: []rule.Parameter{growthPercent, growthPods},
 	CheckAll:   checkAutoscalerCeilingRaised,
 }
+
+const adviceOnMaxima = `Set a maximum by what the shared services bear (connections per pod times
+maximum, pods per DNS replica), raise it in steps, and look at these services after each. Give a scale-up policy that limits pods per
+minute, so that a wrong signal has time to be seen.`
 
 func checkAutoscalerCeilingRaised(l *rule.Fleet) {
 	var all []raise
@@ -59,7 +61,7 @@ func reportRaise(l *rule.Fleet, r raise) {
 	}
 	name := strings.TrimPrefix(string(r.scaler.MaxPath), "spec.")
 	if r.change.Before != nil {
-		f.Message = fmt.Sprintf("%s %d becomes %d: up to %d more pods of %s", name, r.before, r.scaler.Max, r.added(), r.target)
+		f.Message = fmt.Sprintf("%s %d becomes %d: up to %s of %s", name, r.before, r.scaler.Max, plural(int(r.added()), "more pod"), r.target)
 	} else {
 		f.Message = fmt.Sprintf("%s, which has %s now, may run %d", r.target, plural(int(r.before), "pod"), r.scaler.Max)
 	}
@@ -130,6 +132,7 @@ func reportCopy(l *rule.Fleet, r raise, of object.Autoscaler) {
 		Path:    r.scaler.MaxPath,
 		Message: fmt.Sprintf("%d is also the maximum of %s, of the same image: together they may run %d pods, %d before", r.scaler.Max, of.Target, now.Pods, was.Pods),
 		Related: []object.Ref{r.scaler.Target, of.Ref},
+		Advice:  "Divide the old maximum between the two, by what each of them served before. " + adviceOnMaxima,
 	}
 	if !grows(l, was.Pods, now.Pods) {
 		f.Severity = rule.Note

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
@@ -33,7 +34,7 @@ them again is its own affair, and left alone.`,
 }
 
 func checkConfigRestartsNobody(p *rule.Pass, c diff.Change) {
-	keys := changedKeys(c)
+	keys := slices.DeleteFunc(changedKeys(c), func(key string) bool { return sameDuration(c, key) })
 	if len(keys) == 0 {
 		return
 	}
@@ -68,6 +69,13 @@ func checkConfigRestartsNobody(p *rule.Pass, c diff.Change) {
 	f.Message = fmt.Sprintf("%s, and nothing restarts the pods that read it: %s", what, listed(how))
 	f.Consequence = "running pods keep the old value until something else restarts them"
 	p.Report(c, f)
+}
+
+// sameDuration says whether a key holds one duration in two spellings: 5s and 5000ms.
+func sameDuration(c diff.Change, key string) bool {
+	before, err := time.ParseDuration(c.Before.At("data").Field(key).Text())
+	after, alsoErr := time.ParseDuration(c.After.At("data").Field(key).Text())
+	return err == nil && alsoErr == nil && before == after
 }
 
 // runsByItself says whether pods of w start anew on their own soon, or none run.

@@ -67,6 +67,9 @@ func checkCronJobScheduleChanged(p *rule.Pass, c diff.Change) {
 			f.Consequence = "what it kept up (backups, certificates, clean-ups) waits longer"
 		}
 	}
+	if f.Consequence == "" {
+		f.Consequence = "what comes before or after it in the day (other jobs, peaks of load, backups) was made for the old times"
+	}
 	p.Report(c, f)
 }
 

@@ -68,7 +68,7 @@ func dnsWorkload(l *rule.Fleet, u *rule.Unit, c diff.Change) {
 		return
 	}
 	if b, a := before.Replicas, after.Replicas; b.Known && a.Known && a.Count < b.Count && b.Autoscaler == nil && a.Autoscaler == nil {
-		f := rule.Finding{Path: "spec.replicas", Message: fmt.Sprintf("%s of cluster DNS become %d", plural(b.Count, "replica"), a.Count)}
+		f := rule.Finding{Path: "spec.replicas", Message: "cluster DNS: " + become(b.Count, "replica", a.Count)}
 		f.Consequence = fmt.Sprintf("each that is left answers %s its queries", times(impact.Share(b.Count, a.Count)))
 		if a.Count <= 1 {
 			f.Severity = rule.Error

@@ -50,6 +50,7 @@ func checkProbeRemoved(p *rule.Pass, c diff.Change) {
 			if kind == "livenessProbe" {
 				f.Severity = rule.Note
 				f.Consequence = "a process that hangs is not restarted any more"
+				f.Advice = "Keep a liveness probe where processes are known to hang without ending: one that asks the process and nothing behind it, with time to spare. Otherwise let an alert on the readiness of pods tell of those that hang."
 				p.Report(c, f)
 				continue
 			}

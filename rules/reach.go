@@ -310,6 +310,14 @@ func plural(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
+// become says what a number of things turns to: "1 pod becomes 4", "3 pods become 4".
+func become[N int | int64](n int, thing string, now N) string {
+	if n == 1 {
+		return fmt.Sprintf("1 %s becomes %d", thing, now)
+	}
+	return fmt.Sprintf("%d %ss become %d", n, thing, now)
+}
+
 // times writes a factor with two digits at most: "8.75 times".
 func times(f float64) string {
 	return strconv.FormatFloat(math.Round(f*100)/100, 'f', -1, 64) + " times"

@@ -41,7 +41,7 @@ func checkReplicasRaisedSharply(p *rule.Pass, c diff.Change) {
 	}
 	f := rule.Finding{
 		Path:    "spec.replicas",
-		Message: fmt.Sprintf("%s become %d, %s as many", plural(was, "pod"), now, times(float64(now)/float64(was))),
+		Message: fmt.Sprintf("%s, %s as many", become(was, "pod", now), times(float64(now)/float64(was))),
 	}
 	f.Consequence = fmt.Sprintf("%d pods start at once", now-was)
 	if cpu, memory := after.Requests(); cpu+memory > 0 {

@@ -42,7 +42,7 @@ func checkReplicasReduced(p *rule.Pass, c diff.Change) {
 	}
 	f := rule.Finding{
 		Path:        "spec.replicas",
-		Message:     fmt.Sprintf("%s become %d", plural(was, "pod"), now),
+		Message:     become(was, "pod", now),
 		Consequence: fmt.Sprintf("%d of them end at once, and each that is left takes %s its share", was-now, times(impact.Share(was, now))),
 		Related:     serving(p.After, after),
 	}

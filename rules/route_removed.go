@@ -57,6 +57,11 @@ func checkRouteRemoved(l *rule.Fleet) {
 					f.Related = append(f.Related, name)
 				}
 			}
+			if narrowed := exactOnly(c, lost); narrowed != "" {
+				f.Message = narrowed
+				l.Report(u, c, f)
+				continue
+			}
 			verb := "is"
 			if len(urls) > 1 {
 				verb = "are"
@@ -68,6 +73,24 @@ func checkRouteRemoved(l *rule.Fleet) {
 			l.Report(u, c, f)
 		}
 	}
+}
+
+// exactOnly words a route whose path is no longer the beginning of others, "" when one of
+// those that are lost is gone altogether.
+func exactOnly(c diff.Change, lost []route) string {
+	var urls []string
+	for _, r := range lost {
+		if !r.prefix || !slices.ContainsFunc(routesOf(c.After), func(x route) bool { return x.host == r.host && x.path == r.path && !x.prefix }) {
+			return ""
+		}
+		if !slices.Contains(urls, r.url()) {
+			urls = append(urls, r.url())
+		}
+	}
+	if len(urls) == 1 {
+		return fmt.Sprintf("%s is routed as it stands only, and no longer with what follows it", urls[0])
+	}
+	return fmt.Sprintf("%s are routed as they stand only, and no longer with what follows them", listed(urls))
 }
 
 // groupKind is the kind of an object, with an Ingress of extensions taken for what

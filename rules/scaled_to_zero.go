@@ -40,13 +40,18 @@ func checkScaledToZero(p *rule.Pass, c diff.Change) {
 		return
 	}
 	f := rule.Finding{Path: "spec.replicas", Message: "replicas become 0"}
-	if before.Replicas.Known {
-		f.Message = fmt.Sprintf("%s become 0", plural(before.Replicas.Count, "pod"))
+	switch written, ok := c.Before.At("spec.replicas").Int(); {
+	case before.Replicas.Autoscaler != nil && ok && before.Replicas.Known:
+		f.Message = fmt.Sprintf("replicas: %d becomes 0, where %s keeps at least %s", written, before.Replicas.Autoscaler.Ref, plural(before.Replicas.Count, "pod"))
+	case before.Replicas.Autoscaler != nil && before.Replicas.Known:
+		f.Message = fmt.Sprintf("replicas: 0 is set, where %s keeps at least %s", before.Replicas.Autoscaler.Ref, plural(before.Replicas.Count, "pod"))
+	case before.Replicas.Known:
+		f.Message = become(before.Replicas.Count, "pod", 0)
 	}
 	f.Consequence = "all its pods end at once"
 	for _, a := range p.After.AutoscalersOf(c.After.Ref) {
 		f.Related = append(f.Related, a.Ref)
-		f.Consequence += fmt.Sprintf("; %s is switched off by it", a.Ref)
+		f.Consequence += fmt.Sprintf("; %s does nothing from then on, until somebody scales the target up by hand", a.Ref)
 	}
 	for _, s := range p.After.ServicesFor(c.After.Ref) {
 		workloads, unknown := reached(p.After, s.Ref.Namespace, s.Strings("spec.selector"))

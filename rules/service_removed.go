@@ -18,7 +18,8 @@ var ServiceRemoved = &rule.Rule{
 Its name no longer resolves, and its address is given to somebody else some day. Who still names it in the same manifests makes it an
 error: an Ingress or a route answers 503 from then on, a webhook refuses or lets pass what it should have checked, a StatefulSet's
 pods lose their DNS names, a client in env, arguments or configuration fails at its next lookup. With a type LoadBalancer the
-addresses go too. Where nothing names it, clients outside of these manifests remain.`,
+addresses go too. Where nothing names it, clients outside of these manifests remain.
+One that another unit gains in the same change only moves, which is a note.`,
 	Advice: `Look at the connections of its pods for a day before the merge; an ExternalName Service under the old name leads stragglers to the new
 one. Remove what names it first, the Service afterwards.`,
 	Kinds:   []string{"Service"},
@@ -27,6 +28,12 @@ one. Remove what names it first, the Service afterwards.`,
 }
 
 func checkServiceRemoved(p *rule.Pass, c diff.Change) {
+	if homes := p.MovedTo(c); len(homes) > 0 {
+		p.Report(c, rule.Finding{Severity: rule.Note,
+			Message:     fmt.Sprintf("it moves out of this unit, and %s has one of the same name now", listed(homes)),
+			Consequence: "if both go to one cluster, name and address stay, unless the tool that prunes the old unit deletes what the new one has taken over"})
+		return
+	}
 	var users []portUser
 	for _, r := range p.After.ReferencesTo(c.Before.Ref) {
 		users = append(users, portUser{r.From.Ref, r.Path})

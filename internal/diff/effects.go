@@ -198,6 +198,8 @@ func (e *engine) workloadEffects(c *Change, out *effects) {
 	if f := c.field("spec.replicas"); f != nil && f.Hidden == "" {
 		from, to := replicas(c.Before), replicas(c.After)
 		switch {
+		case w.Replicas.Autoscaler != nil && to == 0:
+			out.add(Removed, f.Path, "ends all its pods, and %s does nothing until somebody scales it up by hand", w.Replicas.Autoscaler.Ref)
 		case w.Replicas.Autoscaler != nil:
 			out.add(InPlace, f.Path, "sets the count to %d until %s sets it again", to, w.Replicas.Autoscaler.Ref)
 		case to == 0 && from > 0:
@@ -205,7 +207,7 @@ func (e *engine) workloadEffects(c *Change, out *effects) {
 		case to < from:
 			out.add(InPlace, f.Path, "ends %d of %d pods", from-to, from)
 		case to > from:
-			out.add(InPlace, f.Path, "starts %d more pods beside %d", to-from, from)
+			out.add(InPlace, f.Path, "starts %s beside %d", morePods(to-from), from)
 		}
 	}
 }
@@ -215,6 +217,13 @@ func all(r object.Replicas) string {
 		return fmt.Sprintf("all %d pods", r.Count)
 	}
 	return pods(r)
+}
+
+func morePods(n int64) string {
+	if n == 1 {
+		return "1 more pod"
+	}
+	return fmt.Sprintf("%d more pods", n)
 }
 
 func replicas(o *object.Object) int64 {

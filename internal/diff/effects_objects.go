@@ -255,8 +255,6 @@ var effectRules = []effectRule{
 	{"CustomResourceDefinition.apiextensions.k8s.io", "spec.versions", InPlace, "clients of a version that goes fail at once"},
 	{"CustomResourceDefinition.apiextensions.k8s.io", "spec.conversion", InPlace, "a webhook that does not answer makes reads of stored objects fail"},
 
-	{"HorizontalPodAutoscaler.autoscaling", "spec.minReplicas", InPlace, "above the current count it scales up at once"},
-	{"HorizontalPodAutoscaler.autoscaling", "spec.maxReplicas", InPlace, "below the current count it scales down at once"},
 	{"HorizontalPodAutoscaler.autoscaling", "spec", InPlace, "at the next evaluation, within 15 s"},
 	{"ScaledObject.keda.sh", "spec", InPlace, "at the next evaluation"},
 	{"PodDisruptionBudget.policy", "spec", NoEffect, "evictions only: drains, node autoscalers"},
@@ -281,6 +279,9 @@ func fieldEffects(c *Change, kind string, f *Field, out *effects) {
 			keys = append(keys, s.key)
 		}
 	}
+	if kind == "HorizontalPodAutoscaler.autoscaling" && len(keys) == 2 && boundEffects(c, keys[1], f, out) {
+		return
+	}
 	if kind == "Service" && len(keys) == 2 && keys[0] == "spec" && keys[1] == "type" {
 		typeEffects(c, f, out)
 		return
@@ -298,6 +299,32 @@ func fieldEffects(c *Change, kind string, f *Field, out *effects) {
 			return
 		}
 	}
+}
+
+// boundEffects adds what another bound of an autoscaler does at once, which depends on
+// its direction.
+func boundEffects(c *Change, name string, f *Field, out *effects) bool {
+	bound := func(o *object.Object) int64 {
+		n, ok := o.At("spec." + name).Int()
+		if !ok && name == "minReplicas" {
+			return 1 // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/horizontal-pod-autoscaler-v2/
+		}
+		return n
+	}
+	before, after := bound(c.Before), bound(c.After)
+	switch {
+	case name == "maxReplicas" && after < before:
+		out.add(InPlace, f.Path, "if more than %d run, it scales down at once", after)
+	case name == "maxReplicas":
+		out.add(InPlace, f.Path, "it may go beyond %d when it has reason to", before)
+	case name == "minReplicas" && after > before:
+		out.add(InPlace, f.Path, "if fewer than %d run, it scales up at once", after)
+	case name == "minReplicas":
+		out.add(InPlace, f.Path, "it may go below %d when load is low", before)
+	default:
+		return false
+	}
+	return true
 }
 
 func typeEffects(c *Change, f *Field, out *effects) {

@@ -118,6 +118,7 @@ type Unit struct {
 type Pass struct {
 	*Unit
 	Settings
+	all      []*Unit
 	rule     *Rule
 	findings *[]Finding
 }

@@ -14,8 +14,41 @@ import (
 // Report adds a finding about change c. What f leaves empty is filled in from
 // the rule and the change: rule, severity, unit, object, origin, advice,
 // incidents, and the values before and after at f.Path.
+//
+// What is said of an object that is gone from its unit and comes in another one is
+// no more than a note, which says so: whether both go to one cluster is not known.
 func (p *Pass) Report(c diff.Change, f Finding) {
+	if homes := p.MovedTo(c); len(homes) > 0 && f.Severity != Note {
+		f.Severity = Note
+		also := fmt.Sprintf("%s gains it in this change: if both go to one cluster, it stays", homes[0])
+		if len(homes) > 1 {
+			also = fmt.Sprintf("%s and %d more gain it in this change: if they go to the same cluster, it stays", homes[0], len(homes)-1)
+		}
+		f.Consequence = strings.TrimPrefix(f.Consequence+"; "+also, "; ")
+	}
 	add(p.findings, p.rule, p.Name, c, f)
+}
+
+// MovedTo gives the other units that gain the object which c takes away, by kind,
+// namespace and name, in the order of the units; nil for a change that takes
+// nothing away.
+func (p *Pass) MovedTo(c diff.Change) []string {
+	if c.Action != diff.Delete {
+		return nil
+	}
+	var out []string
+	ref := c.Ref
+	for _, u := range p.all {
+		if u == p.Unit {
+			continue
+		}
+		ref.Unit = u.Name
+		i, ok := slices.BinarySearchFunc(u.Changes, ref, func(x diff.Change, ref object.Ref) int { return x.Ref.Compare(ref) })
+		if ok && u.Changes[i].Action == diff.Create {
+			out = append(out, u.Name)
+		}
+	}
+	return out
 }
 
 // Reportf adds a finding with just a path and a message.
@@ -75,10 +108,10 @@ func RunWith(rules []*Rule, units []*Unit, s Settings) []Finding {
 	for _, u := range units {
 		for _, c := range u.Changes {
 			for _, r := range byKind[kindOf(c.Ref)] {
-				r.check(u, c, s, &findings)
+				r.check(units, u, c, s, &findings)
 			}
 			for _, r := range anyKind {
-				r.check(u, c, s, &findings)
+				r.check(units, u, c, s, &findings)
 			}
 		}
 	}
@@ -109,11 +142,11 @@ func index(rules []*Rule) (byKind map[string][]*Rule, anyKind []*Rule) {
 	return byKind, anyKind
 }
 
-func (r *Rule) check(u *Unit, c diff.Change, s Settings, findings *[]Finding) {
+func (r *Rule) check(units []*Unit, u *Unit, c diff.Change, s Settings, findings *[]Finding) {
 	if len(r.Actions) > 0 && !slices.Contains(r.Actions, c.Action) {
 		return
 	}
-	r.Check(&Pass{Unit: u, Settings: s, rule: r, findings: findings}, c)
+	r.Check(&Pass{Unit: u, Settings: s, all: units, rule: r, findings: findings}, c)
 }
 
 // movedGroups are the homes that the kinds of extensions/v1beta1 have moved to
