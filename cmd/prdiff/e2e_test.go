@@ -3,187 +3,18 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
-
-// The tests here run the action as GitHub's runner would, by act
-// (https://github.com/nektos/act), against emulate, a GitHub with state
-// (https://github.com/vercel-labs/emulate). .ci/e2e installs both.
-
-// A world is a repository with a pull request, the action, and a GitHub.
-type world struct {
-	t                *testing.T
-	tools, dir       string
-	api              string
-	action, fixture  string
-	baseSHA, headSHA string
-	binary, releases string
-}
-
-func newWorld(t *testing.T) *world {
-	w := &world{t: t, tools: os.Getenv("PRDIFF_E2E_TOOLS"), dir: t.TempDir()}
-	if w.tools == "" {
-		t.Fatal("PRDIFF_E2E_TOOLS is not set: run .ci/e2e")
-	}
-	w.binary = filepath.Join(w.dir, "prdiff")
-	w.run("../..", "go", "build", "-o", w.binary, "./cmd/prdiff")
-	w.startGitHub()
-	w.installAction()
-	w.makeRepository()
-	return w
-}
-
-func (w *world) run(dir, name string, args ...string) string {
-	w.t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		w.t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-func (w *world) write(name, text string) {
-	w.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// startGitHub starts emulate with one repository and one pull request.
-func (w *world) startGitHub() {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	listener.Close()
-	seed := filepath.Join(w.dir, "seed.yaml")
-	w.write(seed, `tokens: {ghs_fake: {login: dev, scopes: [repo]}}
-github:
-  users: [{login: dev, name: Dev, email: dev@example.com}, {login: someone, name: S, email: s@example.com}]
-  repos: [{owner: dev, name: infra, auto_init: true, default_branch: main}]
-`)
-	cmd := exec.Command("node", filepath.Join(w.tools, "node_modules/emulate/dist/index.js"), "start", "--service", "github", "--seed", seed, "--port", fmt.Sprint(port))
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	w.api = fmt.Sprintf("http://127.0.0.1:%d", port)
-	for range 120 {
-		if resp, err := http.Get(w.api + "/repos/dev/infra"); err == nil {
-			resp.Body.Close()
-			break
-		}
-		time.Sleep(250 * time.Millisecond)
-	}
-	var ref struct{ Object struct{ SHA string } }
-	w.github("GET", "/repos/dev/infra/git/ref/heads/main", nil, &ref)
-	w.github("POST", "/repos/dev/infra/git/refs", map[string]string{"ref": "refs/heads/feature", "sha": ref.Object.SHA}, nil)
-	w.github("POST", "/repos/dev/infra/pulls", map[string]string{"title": "t", "head": "feature", "base": "main"}, nil)
-}
-
-func (w *world) github(method, path string, in, out any) {
-	w.t.Helper()
-	var body io.Reader
-	if in != nil {
-		data, err := json.Marshal(in)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		body = bytes.NewReader(data)
-	}
-	req, err := http.NewRequest(method, w.api+path, body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer ghs_fake")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode >= 300 {
-		w.t.Fatalf("%s %s: %d %v %s", method, path, resp.StatusCode, err, data)
-	}
-	if out != nil {
-		if err := json.Unmarshal(data, out); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-}
-
-type e2eComment struct {
-	ID   int64
-	Body string
-}
-
-// comments gives the comments of ours.
-func (w *world) comments() []e2eComment {
-	w.t.Helper()
-	var ours []e2eComment
-	for page := 1; ; page++ {
-		var all []e2eComment
-		w.github("GET", fmt.Sprintf("/repos/dev/infra/issues/1/comments?per_page=100&page=%d", page), nil, &all)
-		for _, c := range all {
-			if strings.HasPrefix(c.Body, "<!-- prdiff:comment") {
-				ours = append(ours, c)
-			}
-		}
-		if len(all) < 100 {
-			return ours
-		}
-	}
-}
-
-// installAction makes the action as the tag v1 has it, with a release.txt that
-// names the bytes of a release, and a server that has them. The actions that it
-// uses itself do nothing here.
-func (w *world) installAction() {
-	w.action = filepath.Join(w.dir, "action")
-	w.run(w.dir, "mkdir", "-p", w.action)
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.run(root, "cp", "-R", "action.yml", "go.mod", "go.sum", w.action)
-	w.run(root, "cp", "-R", "--parents", ".github/action", w.action)
-	// A version of its own, as the runner's tool cache outlives the test.
-	version := fmt.Sprintf("v9.9.%d", time.Now().UnixNano())
-	releases := filepath.Join(w.dir, "releases")
-	w.write(filepath.Join(releases, version, "README"), "")
-	w.run(w.dir, "tar", "-czf", filepath.Join(releases, version, "prdiff.tar.gz"), "prdiff")
-	sum := func(file string) string { return strings.Fields(w.run(w.dir, "sha256sum", file))[0] }
-	pins := "version " + version + "\n"
-	for _, arch := range []string{"X64", "ARM64"} {
-		pins += "Linux " + arch + " prdiff.tar.gz " + sum(filepath.Join(releases, version, "prdiff.tar.gz")) + " " + sum(w.binary) + "\n"
-	}
-	w.write(filepath.Join(w.action, ".github/action/release.txt"), pins)
-	server := httptest.NewServer(http.FileServer(http.Dir(releases)))
-	w.t.Cleanup(server.Close)
-	w.releases = server.URL
-	w.write(filepath.Join(w.dir, "nothing/action.yml"), "name: nothing\ndescription: nothing\nruns: {using: composite, steps: [{shell: bash, run: 'true'}]}\n")
-}
 
 const e2eManifest = `apiVersion: v1
 kind: Service
@@ -199,22 +30,18 @@ spec:
   template:
     metadata: {labels: {app: cart}}
     spec: {containers: [{name: cart, image: "cart:1", ports: [{containerPort: 80}]}]}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: hostile, namespace: shop}
-data:
-  text: |
-    %s
-    ::error::obeyed
-    ::set-output name=verdict::obeyed
-    ::add-mask::cart
-    ##[error]obeyed
-    ::stop-commands::x
 `
 
+// e2eFiles are the files of a pull request whose Service asks for one more label.
+func e2eFiles(label string) map[string]string {
+	if label != "" {
+		label = ", " + label
+	}
+	return map[string]string{"all.yaml": fmt.Sprintf(e2eManifest, label)}
+}
+
 const e2eWorkflow = `name: prdiff
-on: [pull_request, workflow_run]
+on: pull_request
 jobs:
   prdiff:
     runs-on: ubuntu-latest
@@ -223,173 +50,393 @@ jobs:
       - id: prdiff
         uses: prdiff/prdiff@v1
         with:
-          comment-author: dev
           download-url: ${{ env.RELEASES }}
-          from-fork: ${{ github.event_name == 'workflow_run' && env.FORK_REPORT || '' }}
+          check: true
+          code-scanning: true
       - if: always()
         shell: bash
         env:
           VERDICT: ${{ steps.prdiff.outputs.verdict }}
           ERRORS: ${{ steps.prdiff.outputs.errors }}
           COMMENT: ${{ steps.prdiff.outputs.comment-url }}
-          REPORT: ${{ steps.prdiff.outputs.report }}
-        run: |
-          echo "OUTPUTS verdict=$VERDICT errors=$ERRORS comment=$COMMENT"
-          cp "$REPORT" "$KEEP_REPORT"
+        run: echo "OUTPUTS verdict=$VERDICT errors=$ERRORS comment=$COMMENT"
 `
 
-// makeRepository makes a repository whose HEAD is the merge of a pull request.
-func (w *world) makeRepository() {
-	w.fixture = filepath.Join(w.dir, "infra")
-	w.run(w.dir, "git", "init", "-q", "-b", "main", w.fixture)
-	w.run(w.fixture, "git", "remote", "add", "origin", "https://github.com/dev/infra.git")
-	w.write(filepath.Join(w.fixture, ".github/workflows/pr.yml"), e2eWorkflow)
-	w.write(filepath.Join(w.fixture, "all.yaml"), fmt.Sprintf(e2eManifest, "", "a"))
-	w.run(w.fixture, "git", "add", "-A")
-	w.run(w.fixture, "git", "commit", "-qm", "one")
-	w.baseSHA = w.run(w.fixture, "git", "rev-parse", "HEAD")
-}
-
-// push makes HEAD the merge of a pull request with this content.
-func (w *world) push(manifest string) {
-	w.t.Helper()
-	w.run(w.fixture, "git", "checkout", "-q", "-B", "feature", w.baseSHA)
-	w.write(filepath.Join(w.fixture, "all.yaml"), manifest)
-	w.write(filepath.Join(w.fixture, "notes.txt"), fmt.Sprint(time.Now().UnixNano()))
-	w.run(w.fixture, "git", "add", "-A")
-	w.run(w.fixture, "git", "commit", "-qm", "two")
-	w.headSHA = w.run(w.fixture, "git", "rev-parse", "HEAD")
-	w.run(w.fixture, "git", "checkout", "-q", "--detach", w.baseSHA)
-	w.run(w.fixture, "git", "merge", "-q", "--no-ff", "--no-edit", "feature")
-}
-
-// act runs the workflow, and gives its log and whether the job succeeded.
-func (w *world) act(event, payload, runID string, vars ...string) (string, bool) {
-	w.t.Helper()
-	file := filepath.Join(w.dir, "event.json")
-	w.write(file, payload)
-	args := []string{event, "-W", ".github/workflows/pr.yml", "-e", file, "-P", "ubuntu-latest=-self-hosted", "--pull=false", "--no-cache-server",
-		"--local-repository", "prdiff/prdiff@v1=" + w.action, "-s", "GITHUB_TOKEN=ghs_fake", "--actor", "dev",
-		"--env", "GITHUB_API_URL=" + w.api, "--env", "GITHUB_GRAPHQL_URL=" + w.api + "/graphql", "--env", "RELEASES=" + w.releases,
-		"--env", "NO_COLOR=1", "--env", "GITHUB_RUN_ID=" + runID, "--env", "KEEP_REPORT=" + filepath.Join(w.dir, "kept.json")}
-	yml, err := os.ReadFile(filepath.Join(w.action, "action.yml"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for line := range strings.Lines(string(yml)) {
-		if _, used, ok := strings.Cut(line, "uses: "); ok {
-			args = append(args, "--local-repository", strings.Fields(used)[0]+"="+filepath.Join(w.dir, "nothing"))
-		}
-	}
-	for _, v := range vars {
-		args = append(args, "--env", v)
-	}
-	cmd := exec.Command(filepath.Join(w.tools, "bin/act"), args...)
-	cmd.Dir = w.fixture
-	out, err := cmd.CombinedOutput()
-	return string(out), err == nil
-}
-
-func (w *world) pullEvent() string {
-	return strings.NewReplacer(`"number":7`, `"number":1`, pullHead, w.headSHA).Replace(pullEvent)
-}
-
+// TestE2E runs the action as GitHub's runner would, from a workflow to the comment.
 func TestE2E(t *testing.T) {
 	w := newWorld(t)
-	var log string
-	var ok bool
-	one := func() e2eComment {
-		t.Helper()
-		all := w.comments()
-		if len(all) != 1 {
-			t.Fatalf("%d comments, want one; the run's log:\n%s", len(all), log)
+	t.Run("the first push creates one comment, the second edits it, a clean one says so", func(t *testing.T) {
+		p := w.newPull(t, "dev", e2eWorkflow, e2eFiles(""))
+		p.push(e2eFiles(""))
+		if !p.run(1) {
+			t.Errorf("a clean push fails the job:\n%s", p.lastLog)
 		}
-		return all[0]
-	}
+		p.none()
+		p.says("verified", "OUTPUTS verdict=clean errors=0 comment=\n")
 
-	// The clean first push says nothing.
-	w.push(fmt.Sprintf(e2eManifest, "", "a"))
-	if log, ok = w.act("pull_request", w.pullEvent(), "1"); !ok || len(w.comments()) != 0 {
-		t.Fatalf("a clean push: %v, %d comments\n%s", ok, len(w.comments()), log)
-	}
-	if !strings.Contains(log, ", verified") {
-		t.Errorf("the release was not downloaded and verified:\n%s", log)
-	}
+		p.push(e2eFiles("zone: a"))
+		if p.run(10) {
+			t.Errorf("an error did not fail the job:\n%s", p.lastLog)
+		}
+		first := p.one()
+		if !strings.Contains(first.Body, "service-without-endpoints") || !strings.Contains(first.Body, "sha="+p.headSHA) {
+			t.Errorf("the comment: %s", first.Body)
+		}
+		p.says("from the tool cache", "OUTPUTS verdict=found errors=1 comment=http", "check run made", "no upload to code scanning")
 
-	// 150 comments of others come before ours.
-	for i := range 150 {
-		w.github("POST", "/repos/dev/infra/issues/1/comments", map[string]string{"body": fmt.Sprint("words ", i)}, nil)
+		p.push(e2eFiles("zone: b"))
+		p.run(20)
+		if second := p.one(); second.ID != first.ID || !strings.Contains(second.Body, "zone=b") {
+			t.Errorf("the second push: %+v", second)
+		}
+		p.push(e2eFiles(""))
+		if !p.run(30) {
+			t.Errorf("a clean push fails the job:\n%s", p.lastLog)
+		}
+		if third := p.one(); third.ID != first.ID || strings.Contains(third.Body, "service-without-endpoints") {
+			t.Errorf("the clean push: %+v", third)
+		}
+	})
+
+	t.Run("150 comments of others, some with our marker, do not hide it", func(t *testing.T) {
+		p := w.newPull(t, "dev", e2eWorkflow, e2eFiles(""))
+		comments := fmt.Sprintf("/repos/dev/infra/issues/%d/comments", p.number)
+		for i := range 150 {
+			body := fmt.Sprint("words ", i)
+			if i%50 == 0 {
+				body = "<!-- prdiff:comment v1 key=default run=999999 attempt=1 -->\nall is well"
+			}
+			w.github(t, e2eOther, "POST", comments, map[string]string{"body": body}, nil)
+		}
+		mine := func() []e2eComment {
+			var mine []e2eComment
+			for _, c := range p.comments() {
+				if c.User.Login == "dev" {
+					mine = append(mine, c)
+				}
+			}
+			return mine
+		}
+		p.push(e2eFiles("zone: a"))
+		p.run(1)
+		p.push(e2eFiles("zone: b"))
+		p.run(2)
+		if all := mine(); len(all) != 1 || !strings.Contains(all[0].Body, "zone=b") {
+			t.Errorf("%d comments of ours:\n%s", len(all), p.lastLog)
+		}
+		if all := p.comments(); len(all) != 4 {
+			t.Errorf("%d comments with our marker, want ours and the three of another person", len(all))
+		}
+	})
+
+	t.Run("two runs that race leave one comment, with the newer text", func(t *testing.T) {
+		p := w.newPull(t, "dev", e2eWorkflow, e2eFiles(""))
+		// Nobody's comment is made before both want to make one.
+		var both sync.WaitGroup
+		both.Add(2)
+		arrived := make(chan struct{})
+		go func() { both.Wait(); close(arrived) }()
+		made := 0
+		var mu sync.Mutex
+		w.gate.during(t, func(_ http.ResponseWriter, r *http.Request) bool {
+			if r.Method != "POST" || !strings.HasSuffix(r.URL.Path, "/comments") {
+				return false
+			}
+			mu.Lock()
+			if made++; made <= 2 {
+				both.Done()
+			}
+			mu.Unlock()
+			select {
+			case <-arrived:
+			case <-time.After(time.Minute):
+			}
+			return false
+		})
+		newer := *p
+		newer.fixture = t.TempDir()
+		p.push(e2eFiles("zone: old"))
+		command(t, w.dir, "cp", "-R", p.fixture+"/.", newer.fixture)
+		newer.push(e2eFiles("zone: new"))
+		var runs sync.WaitGroup
+		for _, one := range []struct {
+			p  *e2ePull
+			id int
+		}{{p, 50}, {&newer, 51}} {
+			runs.Go(func() { one.p.run(one.id) })
+		}
+		runs.Wait()
+		if made != 2 {
+			t.Errorf("%d comments were made: the runs did not race\n%s", made, p.lastLog)
+		}
+		if body := p.one().Body; !strings.Contains(body, "zone=new") || !strings.Contains(body, "run=51") {
+			t.Errorf("the comment that stays: %s\nthe older run:\n%s\nthe newer run:\n%s", body, p.lastLog, newer.lastLog)
+		}
+	})
+
+	t.Run("an older run does not win", func(t *testing.T) {
+		p := w.newPull(t, "dev", e2eWorkflow, e2eFiles(""))
+		p.push(e2eFiles("zone: new"))
+		p.run(30)
+		p.push(e2eFiles("zone: old"))
+		p.run(25)
+		p.says("a newer run wrote it")
+		if body := p.one().Body; strings.Contains(body, "zone=old") {
+			t.Errorf("the comment: %s", body)
+		}
+	})
+
+	t.Run("a comment that was deleted is made again", func(t *testing.T) {
+		p := w.newPull(t, "dev", e2eWorkflow, e2eFiles(""))
+		p.push(e2eFiles("zone: a"))
+		p.run(1)
+		first := p.one()
+		w.github(t, e2eToken, "DELETE", fmt.Sprint("/repos/dev/infra/issues/comments/", first.ID), nil, nil)
+		p.push(e2eFiles("zone: b"))
+		p.run(2)
+		if again := p.one(); again.ID == first.ID || !strings.Contains(again.Body, "zone=b") {
+			t.Errorf("the comment: %+v", again)
+		}
+	})
+
+	t.Run("where GitHub fails for good, the job fails by name, and the summary has the findings", func(t *testing.T) {
+		p := w.newPull(t, "dev", e2eWorkflow, e2eFiles(""))
+		p.push(e2eFiles("zone: a"))
+		w.gate.during(t, func(rw http.ResponseWriter, r *http.Request) bool {
+			rw.Header().Set("Retry-After", "3600")
+			respond(rw, 429, map[string]string{"message": "slow down"})
+			return true
+		})
+		if p.run(1) {
+			t.Error("the job succeeded")
+		}
+		p.none()
+		p.says("asks to wait for 1h0m0s", "OUTPUTS verdict=incomplete errors=1 comment=\n", "❗  ::error file=all.yaml", "service-without-endpoints", "Summary - ")
+	})
+
+	t.Run("a locked conversation is no fault of the run", func(t *testing.T) {
+		p := w.newPull(t, "dev", strings.Replace(e2eWorkflow, "check: true", "fail-on: never", 1), e2eFiles(""))
+		p.push(e2eFiles("zone: a"))
+		w.gate.during(t, func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.Method == "GET" {
+				return false
+			}
+			respond(rw, 403, map[string]string{"message": "Unable to create comment because issue is locked."})
+			return true
+		})
+		if !p.run(1) {
+			t.Error("the job failed")
+		}
+		p.none()
+		p.says("issue is locked", "OUTPUTS verdict=clean errors=1 comment=\n", "service-without-endpoints", "Summary - ")
+	})
+
+	t.Run("a fork is commented on by the second workflow alone", func(t *testing.T) { testFork(t, w) })
+	t.Run("the README's workflow of many jobs makes one comment of their parts", func(t *testing.T) { testManyJobs(t, w) })
+	t.Run("commands in what a pull request says are not obeyed", func(t *testing.T) { testLogCommands(t, w) })
+	w.gate.check(t, "GET /repos/dev/infra/issues/#/comments", "POST /repos/dev/infra/issues/#/comments", "PATCH /repos/dev/infra/issues/comments/#",
+		"DELETE /repos/dev/infra/issues/comments/#", "POST /repos/dev/infra/check-runs", "POST /repos/dev/infra/code-scanning/sarifs", "GET /repos/dev/infra/pulls")
+}
+
+// testFork runs the two workflows that prdiff init writes, as they are.
+func testFork(t *testing.T, w *world) {
+	w.fillToolCache(t)
+	p := w.newPull(t, "mallory", "", e2eFiles(""))
+	p.push(e2eFiles("zone: a"))
+	p.token = e2eReadOnly
+	if p.run(40) {
+		t.Error("the fork's run did not fail by what it found")
 	}
-	w.push(fmt.Sprintf(e2eManifest, ", zone: a", "b"))
-	if log, ok = w.act("pull_request", w.pullEvent(), "10"); ok {
-		t.Errorf("an error did not fail the job:\n%s", log)
+	p.none()
+	p.says("comes from a fork", "service-without-endpoints")
+
+	// What follows has rights, and no checkout.
+	p.token = e2eToken
+	payload := func(run int, sha string) string {
+		data, err := json.Marshal(map[string]any{"action": "completed", "repository": map[string]any{"full_name": "dev/infra"}, "workflow_run": map[string]any{
+			"id": run, "run_attempt": 1, "event": "pull_request", "conclusion": "failure", "head_sha": sha, "head_branch": strings.NewReplacer("/", "-", ",", "").Replace(t.Name()),
+			"head_repository": map[string]any{"id": p.headRepoID, "full_name": p.headRepo}, "actor": map[string]any{"login": "mallory"}, "pull_requests": []any{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
 	}
-	first := one()
-	if !strings.Contains(first.Body, "service-without-endpoints") || !strings.Contains(first.Body, "sha="+w.headSHA) {
+	second := func(run int, sha string) bool {
+		var ok bool
+		p.lastLog, ok = p.act("workflow_run", payload(run, sha), "prdiff-comment.yml", run+1)
+		return ok
+	}
+	if !second(40, p.head) {
+		t.Errorf("the second workflow failed:\n%s", p.lastLog)
+	}
+	first := p.one()
+	if !strings.Contains(first.Body, "zone=a") || !strings.Contains(first.Body, "run=40") || !strings.Contains(first.Body, "Found by a run of the fork") {
 		t.Errorf("the comment: %s", first.Body)
 	}
-	if !strings.Contains(log, "OUTPUTS verdict=found errors=1 comment=http") {
-		t.Errorf("the outputs are missing:\n%s", log)
-	}
-	// act shows what it obeyed with a sign in front.
-	if strings.Contains(log, "❗  ::error::obeyed") || strings.Contains(log, "verdict=obeyed") || strings.Contains(log, "***/***") {
-		t.Errorf("the log's commands were obeyed:\n%s", log)
-	}
-	if !strings.Contains(log, "❗  ::error file=all.yaml") {
-		t.Errorf("our annotation was not obeyed:\n%s", log)
-	}
 
-	// The second edits it, a clean one says so, an older run does not win.
-	w.push(fmt.Sprintf(e2eManifest, ", zone: b", "c"))
-	log, _ = w.act("pull_request", w.pullEvent(), "20")
-	if second := one(); second.ID != first.ID || !strings.Contains(second.Body, "zone=b") {
-		t.Errorf("the second push: %+v", second)
+	// A run of a commit that the pull request is not at is not published.
+	if !second(50, strings.Repeat("9", 40)) {
+		t.Errorf("a pull request that moved on is no fault:\n%s", p.lastLog)
 	}
-	w.push(fmt.Sprintf(e2eManifest, "", "a"))
-	log, _ = w.act("pull_request", w.pullEvent(), "30")
-	if third := one(); third.ID != first.ID || strings.Contains(third.Body, "service-without-endpoints") {
-		t.Errorf("the clean push: %+v", third)
+	p.says("moved on")
+	// Nor is a report that is none, and then the job says so.
+	file := filepath.Join(w.artifacts, "prdiff-report/report.json")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	w.push(fmt.Sprintf(e2eManifest, ", zone: old", "c"))
-	log, _ = w.act("pull_request", w.pullEvent(), "25")
-	if strings.Contains(one().Body, "zone=old") || !strings.Contains(log, "a newer run wrote it") {
-		t.Errorf("an older run won:\n%s", log)
+	writeFile(t, file, strings.Replace(string(data), "{", `{"number": 1, "markdown": "# all is well",`, 1))
+	if second(60, p.head) {
+		t.Errorf("a report with more than reports have was taken:\n%s", p.lastLog)
 	}
-
-	// Of a fork, the first run's comment is refused here by a wrong token, and the
-	// second workflow's, for the commit that GitHub knows, is made.
-	var pull struct {
-		Head struct {
-			SHA  string
-			Repo struct{ ID int64 }
-		}
-	}
-	w.github("GET", "/repos/dev/infra/pulls/1", nil, &pull)
-	kept := filepath.Join(w.dir, "kept.json")
-	payload := fmt.Sprintf(`{"action":"completed","workflow_run":{"id":40,"run_attempt":1,"event":"pull_request","conclusion":"failure","head_sha":"%s",
-		"head_branch":"feature","head_repository":{"id":%d,"full_name":"dev/infra"},"pull_requests":[]},"repository":{"full_name":"dev/infra"}}`, pull.Head.SHA, pull.Head.Repo.ID)
-	log, ok = w.act("workflow_run", payload, "41", "FORK_REPORT="+w.copyOf(kept))
-	if body := one().Body; !ok || !strings.Contains(body, "zone=old") || !strings.Contains(body, "run=40") || !strings.Contains(body, "Found by a run of the") {
-		t.Errorf("the fork's report was not published (%v): %.400s\n%s", ok, body, log)
-	}
-	moved := strings.Replace(payload, pull.Head.SHA, strings.Repeat("9", 40), 1)
-	moved = strings.Replace(moved, `"id":40`, `"id":50`, 1)
-	log, ok = w.act("workflow_run", moved, "51", "FORK_REPORT="+w.copyOf(kept))
-	if !ok || strings.Contains(one().Body, "run=50") || !strings.Contains(log, "moved on") {
-		t.Errorf("a run of a commit that the pull request is not at was published (%v)\n%s", ok, log)
+	p.says("unknown field")
+	if last := p.one(); last != first {
+		t.Errorf("the comment became %+v", last)
 	}
 }
 
-// copyOf puts a file into a folder of its own, as download-artifact does.
-func (w *world) copyOf(file string) string {
+// workflowsOf gives the workflows in a Markdown file.
+func workflowsOf(t *testing.T, file string) []string {
+	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(w.dir, "artifact")
-	if err != nil {
-		w.t.Fatal(err)
+	var out []string
+	for _, block := range strings.Split(string(data), "```yaml\n")[1:] {
+		if text, _, ok := strings.Cut(block, "```"); ok && strings.Contains(text, "\njobs:\n") {
+			out = append(out, text)
+		}
 	}
-	w.write(filepath.Join(dir, "report.json"), string(data))
-	return dir
+	return out
+}
+
+func testManyJobs(t *testing.T, w *world) {
+	all := workflowsOf(t, "../../README.md")
+	if len(all) != 2 {
+		t.Fatalf("the README has %d workflows", len(all))
+	}
+	files := map[string]string{}
+	for i := range 3 {
+		files[fmt.Sprintf("team%d/all.yaml", i)] = fmt.Sprintf(e2eManifest, "")
+	}
+	w.fillToolCache(t)
+	// act has no context strategy.
+	const index = "${{ strategy.job-index }}"
+	if !strings.Contains(all[1], index) {
+		t.Fatal("the README's second workflow does not number its artifacts")
+	}
+	p := w.newPull(t, "dev", strings.Replace(all[1], index, "${{ matrix.shard == '1/3' && 'a' || matrix.shard == '2/3' && 'b' || 'c' }}", 1), files)
+	for i := range 3 {
+		files[fmt.Sprintf("team%d/all.yaml", i)] = fmt.Sprintf(e2eManifest, fmt.Sprintf(", zone: z%d", i))
+	}
+	p.push(files)
+	if p.run(1) {
+		t.Errorf("an error did not fail the job:\n%s", p.lastLog)
+	}
+	body := p.one().Body
+	for i := range 3 {
+		if !strings.Contains(body, fmt.Sprintf("zone=z%d", i)) {
+			t.Errorf("the comment lacks the part of team%d: %s\n%s", i, body, p.lastLog)
+		}
+	}
+	for _, part := range []string{"a", "b", "c"} {
+		if _, err := os.Stat(filepath.Join(w.artifacts, "prdiff-part-"+part, "report.json")); err != nil {
+			t.Error(err)
+		}
+	}
+
+	// A part that is missing is an error, and no clean report. Here the jobs give
+	// their artifacts one name.
+	if err := os.RemoveAll(w.artifacts); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(p.fixture, ".github/workflows/pr.yml"), all[1])
+	if p.run(2) {
+		t.Errorf("missing parts did not fail the job:\n%s", p.lastLog)
+	}
+	if body := p.one().Body; !strings.Contains(body, "2 of 3 parts are missing") {
+		t.Errorf("the comment does not tell of the missing parts: %s", body)
+	}
+}
+
+// TestE2EWorkflows has actionlint read the workflows that the README and prdiff init give.
+func TestE2EWorkflows(t *testing.T) {
+	dir := t.TempDir()
+	command(t, dir, "git", "init", "-q", ".")
+	binary := filepath.Join(t.TempDir(), "prdiff")
+	command(t, "../..", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "./cmd/prdiff")
+	command(t, dir, binary, "init")
+	for i, text := range workflowsOf(t, "../../README.md") {
+		writeFile(t, filepath.Join(dir, fmt.Sprintf(".github/workflows/readme%d.yml", i)), text)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, ".github/workflows/*.yml"))
+	if err != nil || len(files) != 4 {
+		t.Fatalf("workflows: %v, %v", files, err)
+	}
+	// An action that a workflow uses by its name is not read: the inputs are held
+	// against action.yml as a local one.
+	command(t, "../..", "cp", "action.yml", dir)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, file, strings.ReplaceAll(string(data), "prdiff/prdiff@v1", "./"))
+	}
+	command(t, dir, "actionlint")
+	for _, file := range files {
+		command(t, dir, "node", filepath.Join(os.Getenv("PRDIFF_E2E_TOOLS"), "npm/node_modules/@action-validator/cli/cli.mjs"), file)
+	}
+	text := command(t, dir, "cat", files[0])
+	writeFile(t, files[0], strings.ReplaceAll(text, "uses: ./", "uses: ./\n        env: {X: \"${{ nonsense }}\"}"))
+	cmd := exec.Command("actionlint")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Errorf("actionlint finds nothing in a workflow that is wrong: %s", out)
+	}
+}
+
+// obeyed is a line in which act says that it has carried out a workflow command;
+// what it only prints begins with "| ".
+var obeyed = regexp.MustCompile(`^\[[^\]]*\]\s+(❗|🚧|💬|❓|⚙|💾)\s+(.*)$`)
+
+// testLogCommands has the runner itself read a log full of commands: in every field
+// of manifests, in names of files, in errors.
+func testLogCommands(t *testing.T, w *world) {
+	p := w.newPull(t, "dev", strings.Replace(e2eWorkflow, "check: true", "check: false", 1), e2eFiles(""))
+	for n := 1; n <= 2; n++ {
+		for i, text := range injections {
+			writeInjected(t, filepath.Join(p.fixture, fmt.Sprint("in", i)), text, n)
+		}
+		if n == 1 {
+			p.commit(nil)
+			p.base = command(t, p.fixture, "git", "rev-parse", "HEAD")
+			command(t, p.fixture, "git", "checkout", "-q", "-b", "feature")
+		}
+	}
+	p.push(nil)
+	p.run(1)
+	p.says("OUTPUTS verdict=incomplete errors=")
+	if !regexp.MustCompile(`(?m)^\[[^\]]*\]\s+\| .*CANARY`).MatchString(p.lastLog) {
+		t.Fatalf("the log has none of the texts: the test tests nothing\n%s", p.lastLog)
+	}
+	ours := 0
+	for line := range strings.Lines(p.lastLog) {
+		m := obeyed.FindStringSubmatch(strings.TrimRight(line, "\n"))
+		if m == nil {
+			continue
+		}
+		if ourCommand.MatchString(m[2]) {
+			ours++
+		} else if strings.Contains(line, "CANARY") || strings.HasSuffix(line, "⚙  ***\n") { // the latter is add-mask
+			t.Errorf("the runner obeyed %q", line)
+		}
+	}
+	if ours == 0 {
+		t.Error("none of our own annotations was obeyed")
+	}
+	if body := p.one().Body; !strings.Contains(body, "CANARY") {
+		t.Error("the comment has none of the texts")
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -78,8 +79,10 @@ type publication struct {
 	number int // of the pull request to comment on, 0 for none
 	// preface is Markdown that stands before the report, "" for nothing.
 	preface string
-	// sleep waits before a request is repeated; nil is the real clock.
-	sleep func(context.Context, time.Duration) error
+	// sleep waits before a request is repeated, and transport carries requests; nil
+	// is the real clock and the network.
+	sleep     func(context.Context, time.Duration) error
+	transport http.RoundTripper
 
 	commentURL string
 	failed     bool // a place could not be reached, and that may have been for nothing but bad luck
@@ -117,7 +120,7 @@ func (p *publication) open() {
 	}
 	client, err := github.New(github.Options{
 		API: p.getenv("GITHUB_API_URL"), GraphQL: p.getenv("GITHUB_GRAPHQL_URL"), Token: token,
-		Repository: p.getenv("GITHUB_REPOSITORY"), Author: p.author, UserAgent: "prdiff/" + version(), Sleep: p.sleep,
+		Repository: p.getenv("GITHUB_REPOSITORY"), Author: p.author, UserAgent: "prdiff/" + version(), Sleep: p.sleep, Transport: p.transport,
 	})
 	if err != nil {
 		p.warn(err.Error())

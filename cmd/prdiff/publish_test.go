@@ -156,6 +156,13 @@ const pullEvent = `{"action":"synchronize","number":7,"pull_request":{"number":7
 
 // publish publishes a report, and gives the exit code. Waiting takes no time.
 func (s *stage) publish(r *report.Report, flags publishFlags) int {
+	return s.publishOver(r, flags, func(p *publication) {
+		p.sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	})
+}
+
+// publishOver is publish with a way to GitHub of the test's own.
+func (s *stage) publishOver(r *report.Report, flags publishFlags, way func(*publication)) int {
 	if flags.places == nil {
 		flags.places = []string{placeComment, placeSummary, placeAnnotations}
 	}
@@ -165,7 +172,8 @@ func (s *stage) publish(r *report.Report, flags publishFlags) int {
 	e := s.env()
 	shown := &reportFlags{color: "never", formats: []string{"text"}}
 	verdict := shown.publish(context.Background(), e, r)
-	p := &publication{env: e, publishFlags: flags, shown: shown, report: r, sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
+	p := &publication{env: e, publishFlags: flags, shown: shown, report: r}
+	way(p)
 	p.prepare()
 	return codeOf(p.everywhere(context.Background(), verdict))
 }

@@ -12,7 +12,7 @@ import (
 // TestE2EWebhooks reads every example of the events that start our runs, as
 // GitHub's own documentation has them (@octokit/webhooks-examples).
 func TestE2EWebhooks(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(os.Getenv("PRDIFF_E2E_TOOLS"), "node_modules/@octokit/webhooks-examples/api.github.com/index.json"))
+	data, err := os.ReadFile(filepath.Join(os.Getenv("PRDIFF_E2E_TOOLS"), "npm/node_modules/@octokit/webhooks-examples/api.github.com/index.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
