@@ -102,8 +102,15 @@ func open(ctx context.Context, e env, sides sideFlags, work workFlags, args []st
 	if sides.base == "" && sides.head == "" && len(args) == 2 {
 		switch before, after := e.exists(args[0]), e.exists(args[1]); {
 		case before && after:
+			c.revs, c.folders = [2]string{args[0], args[1]}, e.isFolder(args[0]) && e.isFolder(args[1])
+			if c.folders {
+				if root, names, ok := projectOf(e.absolute(args[0]), e.absolute(args[1]), e.absolute(".")); ok {
+					c.from = names
+					c.src, err = source.Folders(root, root, o)
+					return c, err
+				}
+			}
 			c.src, err = source.Paths(e.path(args[0]), e.path(args[1]), o)
-			c.revs = [2]string{args[0], args[1]}
 			return c, err
 		case before != after:
 			missing := args[0]

@@ -13,10 +13,11 @@ import (
 )
 
 // comparePieces compares what a unit rendered to before and after, part by part,
-// custom resources by the definitions of the whole tree.
-func comparePieces(u render.Unit, before, after *render.Output, definitions schemas, o diff.Options) result {
+// custom resources by the definitions of the whole tree. Mirrored are the problems
+// under the names that files have on the other side.
+func comparePieces(u render.Unit, before, after *render.Output, definitions schemas, o diff.Options, mirrored ...render.Problem) result {
 	before, after = standing(before, after)
-	problems := slices.Concat(after.Problems, before.Problems)
+	problems := slices.Concat(after.Problems, before.Problems, mirrored)
 	partial := differing(after.Partial, before.Partial)
 	if before.Partial != "" != (after.Partial != "") && len(before.Parts) > 0 && len(after.Parts) > 0 {
 		// One side holds less than the other: what is not there is not gone. A

@@ -22,6 +22,7 @@ import (
 	"github.com/prdiff/prdiff/internal/rule"
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
+	"github.com/prdiff/prdiff/render/gitops"
 	"github.com/prdiff/prdiff/render/worker"
 )
 
@@ -89,8 +90,10 @@ type comparison struct {
 	src     source.Source
 	revs    [2]string // what the user called the sides, "" for what the trees are called
 	scope   config.Scope
-	paths   []string // names in the trees: only units there are looked at
-	shard   shard    // which of them this run is for
+	paths   []string  // names in the trees: only units there are looked at
+	folders bool      // before and after were named as folders
+	from    [2]string // the two folders of one tree that are compared; "" for two trees
+	shard   shard     // which of them this run is for
 	jobs    int
 	timeout time.Duration     // for one side of one unit
 	lost    map[string]string // files that just one side reads, and why; set by find
@@ -187,9 +190,10 @@ func (c *comparison) find(ctx context.Context, base, head *side) ([]pairing, *re
 		return nil, nil, err
 	}
 	skipped := map[render.Skipped]bool{}
-	for _, s := range []*side{base, head} {
+	for i, s := range []*side{base, head} {
 		for _, sk := range s.found.Skipped {
-			if c.looks(render.Unit{Path: sk.Path}) {
+			_, here := relativeTo(c.from[i], sk.Path)
+			if c.looks(render.Unit{Path: sk.Path}) && (here || !c.twoFolders()) {
 				skipped[sk] = true
 			}
 		}
@@ -210,11 +214,21 @@ func (c *comparison) find(ctx context.Context, base, head *side) ([]pairing, *re
 		if unread(sk.Reason) {
 			u.Sources = set.below(sk.Path)
 		}
+		if c.folders {
+			notInProject(&u, set)
+		}
 		rep.Units = append(rep.Units, u)
+	}
+	pair := pair
+	if c.twoFolders() {
+		pair = func(base, head *gitops.Walked) []pairing { return pairFolders(base, head, c.from) }
 	}
 	units := slices.DeleteFunc(pair(base.found, head.found), func(p pairing) bool { return !c.looks(p.unit) && !c.looks(p.was) })
 	if len(c.paths) > 0 && len(units) == 0 {
 		return nil, nil, noUnit(c.paths)
+	}
+	if c.twoFolders() && len(units) == 0 {
+		return nil, nil, noUnit(c.from[:])
 	}
 	for _, note := range c.configNotes {
 		rep.Units = append(rep.Units, report.Unit{Name: config.File, Status: report.Skipped, Error: note})
@@ -380,14 +394,17 @@ func (c *comparison) renderUnit(ctx context.Context, base, head side, p pairing)
 	}
 	if errBefore != nil || errAfter != nil {
 		shown.Status = report.Failed
-		shown.Error = sideErrors(errBefore, errAfter)
+		shown.Error = c.advise(sideErrors(errBefore, errAfter))
 		shown.Ms = c.now().Sub(start).Milliseconds()
 		return result{units: []report.Unit{shown}}
 	}
 	c.loseFiles(before, after)
 	c.loseFiles(after, before)
 	before = adopt(before, p.was.Name(), p.unit.Name())
-	r := comparePieces(p.unit, before, after, c.definitions, c.policy.options)
+	if c.twoFolders() {
+		before, after = withoutTargets(before), withoutTargets(after)
+	}
+	r := comparePieces(p.unit, before, after, c.definitions, c.policy.options, c.elsewhere(before, after)...)
 	for i := range r.units {
 		r.units[i].Ms = c.now().Sub(start).Milliseconds()
 		r.units[i].Sources = shownSources(p)
