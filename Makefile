@@ -16,8 +16,15 @@ race:
 browser:
 	go test -tags browser ./internal/report -run Browser -chromium chromium
 
+# Ratios against the naive way and against other tools, which it installs. Run it on
+# a machine at rest: it takes some ten minutes.
+bench: rivals := $(shell go env GOPATH)/bin/prdiff-rivals
 bench:
-	go test -run '^$$' -bench . ./...
+	GOBIN=$(rivals) go install github.com/homeport/dyff/cmd/dyff@v1.12.0
+	GOBIN=$(rivals) go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
+	GOBIN=$(rivals) go install helm.sh/helm/v3/cmd/helm@v3.22.0
+	go test -run '^$$' -bench 'Monorepo|Rivals|Growth' -benchtime 1x -timeout 1h ./cmd/prdiff -rivals $(rivals)
+	go test -run '^$$' -bench . ./internal/... ./render/... ./rules
 
 lint:
 	test -z "$$(gofmt -l cmd internal render rules)"

@@ -16,7 +16,7 @@ type Documents struct {
 }
 
 // maxKnownText bounds the text in bytes that a Documents keeps.
-const maxKnownText = 64 << 20
+const maxKnownText = 256 << 20
 
 // A given is what one document gave, for the line at which it was first read.
 type given struct {

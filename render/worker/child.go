@@ -30,6 +30,7 @@ type child struct {
 
 	knows  map[int]bool // sides it was told of
 	last   [2]string    // renderer and path of the unit that it had last
+	times  int          // how often it had that one, for one side after the other
 	kept   object.WireRoots
 	units  int     // rendered so far
 	memory int64   // bytes in use after the last one
@@ -209,7 +210,10 @@ func (c *child) converse(s *Side, u render.Unit) (out *render.Output, failed, er
 	if err := c.send(frameRender, appendFields(nil, strconv.Itoa(s.id), u.Renderer, u.Path, u.Variant)); err != nil {
 		return nil, nil, err
 	}
-	c.last = [2]string{u.Renderer, u.Path}
+	if last := [2]string{u.Renderer, u.Path}; last != c.last {
+		c.last, c.times = last, 0
+	}
+	c.times++
 	r := reading{objects: &s.pool.objects, kept: &c.kept}
 	for {
 		kind, payload, err := readFrame(c.out)

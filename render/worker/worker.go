@@ -154,7 +154,7 @@ func (p *Pool) take(s *Side, u render.Unit) (*child, error) {
 	}
 	at := slices.IndexFunc(p.idle, func(c *child) bool { return c.last == [2]string{u.Renderer, u.Path} })
 	if at < 0 {
-		at = slices.IndexFunc(p.idle, func(c *child) bool { return c.knows[s.id] })
+		at = slices.IndexFunc(p.idle, func(c *child) bool { return c.knows[s.id] && c.memory <= maxKept })
 	}
 	if at < 0 && p.children == p.opts.Jobs {
 		at = 0 // there is one: no more than Jobs are taken at a time
@@ -162,8 +162,12 @@ func (p *Pool) take(s *Side, u render.Unit) (*child, error) {
 	if at >= 0 {
 		c := p.idle[at]
 		p.idle = slices.Delete(p.idle, at, at+1)
-		p.mu.Unlock()
-		return c, nil
+		if c.memory <= maxKept || c.last == [2]string{u.Renderer, u.Path} {
+			p.mu.Unlock()
+			return c, nil
+		}
+		p.children--
+		defer c.end()
 	}
 	p.children++
 	p.mu.Unlock()
@@ -178,12 +182,13 @@ func (p *Pool) take(s *Side, u render.Unit) (*child, error) {
 }
 
 // maxKept is the memory in bytes above which a child is not kept for further
-// units: they would pay for one that was larger than most.
+// units: they would pay for one that was larger than most. It is for the other
+// side of that one, which it may know the most of.
 const maxKept = 512 << 20
 
 func (p *Pool) giveBack(c *child) {
 	p.mu.Lock()
-	if c.dead || c.memory > maxKept || p.closed {
+	if c.dead || c.memory > maxKept && c.times > 1 || p.closed {
 		p.children--
 		p.mu.Unlock()
 		c.end()
