@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -101,12 +102,21 @@ func (r *repo) noRevision(ctx context.Context, rev string, failed *gitError) err
 	if _, err := r.revParse(ctx, rev); err == nil && !isObjectID(rev) {
 		return errorOf(ErrNoRevision, "the revision %q is not a commit", rev)
 	}
-	if r.shallow {
+	branch := r.fetchBranch(rev)
+	if r.shallow && branch == "" {
 		return errorOf(ErrShallow, "the revision %q is not in this shallow clone: %s", rev, r.deepen())
 	}
 	hint := "`git fetch` may bring it"
+	if branch != "" {
+		// A clone of one branch gets no other one by a plain git fetch, not even by
+		// git fetch --unshallow.
+		hint = "if it is a branch, " + branch
+	}
 	if similar := r.similar(ctx, rev); len(similar) > 0 {
 		hint = "did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	if r.shallow {
+		return errorOf(ErrShallow, "the revision %q is not in this shallow clone: %s", rev, hint)
 	}
 	return errorOf(ErrNoRevision, "there is no revision %q in this repository: %s", rev, hint)
 }
@@ -255,17 +265,44 @@ func (r *repo) alone(ctx context.Context) bool {
 	return err == nil && strings.Count(out, "\n") <= 1
 }
 
+// remote gives the name of the remote that branches are fetched from, "" without one.
+func (r *repo) remote() string {
+	remotes := r.config.subsections("remote", "url")
+	switch {
+	case slices.Contains(remotes, "origin"):
+		return "origin"
+	case len(remotes) > 0:
+		return remotes[0]
+	}
+	return ""
+}
+
 // fetchHint says how a branch comes into a clone that was made of another one alone.
 func (r *repo) fetchHint() string {
-	remotes := r.config.subsections("remote", "url")
-	if len(remotes) == 0 {
+	remote := r.remote()
+	if remote == "" {
 		return ""
 	}
-	remote := remotes[0]
-	if slices.Contains(remotes, "origin") {
-		remote = "origin"
-	}
 	return fmt.Sprintf("; if it is not in this clone: git fetch %s main:refs/remotes/%s/main", shellQuote(remote), remote)
+}
+
+// branchName is what a branch that is worth naming in a command can be called.
+var branchName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}$`)
+
+// fetchBranch says how to get rev if it is the name of a branch, "" if it cannot
+// be one, or there is nowhere to fetch it from.
+func (r *repo) fetchBranch(rev string) string {
+	remote := r.remote()
+	name := strings.TrimPrefix(rev, remote+"/")
+	if remote == "" || !branchName.MatchString(name) || !branchName.MatchString(remote) || strings.HasPrefix(name, "refs/") || name == "HEAD" || isObjectID(name) || hexOnly(name) {
+		return ""
+	}
+	return fmt.Sprintf("run `git fetch %[1]s %[2]s:refs/remotes/%[1]s/%[2]s` and call it %[1]s/%[2]s", remote, name)
+}
+
+// hexOnly says whether s may be the beginning of an object's name.
+func hexOnly(s string) bool {
+	return len(s) >= 4 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // otherUpstream gives the ref that the current branch follows, if it is called otherwise.

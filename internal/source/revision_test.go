@@ -347,6 +347,37 @@ func TestEditDistance(t *testing.T) {
 	}
 }
 
+func TestBranchThatIsNotInTheClone(t *testing.T) {
+	from := newRepo(t)
+	from.write("a.yaml", "a: 1\n")
+	from.commit("one")
+	from.git("checkout", "-q", "-b", "topic")
+	from.write("a.yaml", "a: 2\n")
+	from.commit("two")
+	from.git("checkout", "-q", "main")
+	for _, shallow := range []bool{true, false} {
+		args := []string{"--branch=topic", "--single-branch"}
+		want := ErrNoRevision
+		if shallow {
+			args, want = append(args, "--depth=1"), ErrShallow
+		}
+		r := from.clone(args...)
+		const says = "run `git fetch origin main:refs/remotes/origin/main` and call it origin/main"
+		for _, rev := range []string{"main", "origin/main"} {
+			wantError(t, r.openError(rev, ""), says, want)
+		}
+		r.git("fetch", "-q", "origin", "main:refs/remotes/origin/main")
+		if got := base(t, r.open("origin/main", "")); got.Rev != "origin/main" {
+			t.Errorf("base is %s", got.Rev)
+		}
+		wantError(t, r.openError("main", ""), "did you mean origin/main?", want)
+		if shallow {
+			wantError(t, r.openError("HEAD~3", ""), "git fetch --unshallow", ErrShallow)
+			wantError(t, r.openError("abcdef12", ""), "git fetch --unshallow", ErrShallow)
+		}
+	}
+}
+
 func TestNoBranchToMergeInto(t *testing.T) {
 	t.Run("a clone of one branch does not compare it with itself", func(t *testing.T) {
 		from := newRepo(t)
