@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
@@ -15,9 +16,9 @@ var ResourcesRefused = &rule.Rule{
 	Subject:  "workloads",
 	Severity: rule.Error,
 	Doc: `
-A request above the limit is refused by the API server, mostly not for the Deployment but in sight of nobody: for each pod that it tries to
-make. A unit that slipped is accepted: memory of 512m is half a byte, where 512Mi was meant, and a limit of a few kilobytes kills
-the container before it runs; 500 is five hundred cores, where 500m was meant. Old pods stay until something ends them, and none comes
+A request above the limit is refused by the API server when the manifest is applied: nothing of this object is applied, and the rest of the change is
+live without it. In a custom resource, such as a Rollout, it is accepted, and each pod that is to be made is refused in sight of nobody. A unit that
+slipped is accepted as well: memory of 512m is half a byte, where 512Mi was meant, and a limit of a few kilobytes kills the container before it runs; 500 is five hundred cores, where 500m was meant. Old pods stay until something ends them, and none comes
 after.`,
 	Advice:  `Write cores as 500m or 0.5 and memory as 512Mi, and keep the request at or below the limit.`,
 	Kinds:   podKinds,
@@ -46,6 +47,16 @@ func checkResourcesRefused(p *rule.Pass, c diff.Change) {
 			}
 			if old, _, _ := slip(was, name); old != "" {
 				continue
+			}
+			// Where the limit alone moved, the difference stands there.
+			if at := "resources." + what; c.Before != nil && was.At(at).Field(name).Equal(box.At(at).Field(name)) {
+				what = "limits"
+			}
+			if consequence == "" {
+				consequence = "the API server refuses the manifest: nothing of this object is applied, and the rest of the change is"
+				if strings.Contains(c.Ref.Group, ".") {
+					consequence = "the manifest is accepted, and every new pod is refused"
+				}
 			}
 			p.Report(c, rule.Finding{
 				Path:        box.Path.Key("resources").Key(what).Key(name),
@@ -82,7 +93,7 @@ func slip(box object.Container, name string) (what, message, consequence string)
 		}
 	}
 	if noRequest == nil && noLimit == nil && r.Cmp(l) > 0 {
-		return "requests", fmt.Sprintf("the %s request of %s is above the limit of %s", name, request, limit), "the API server refuses every new pod"
+		return "requests", fmt.Sprintf("the %s request of %s is above the limit of %s", name, request, limit), ""
 	}
 	return "", "", ""
 }

@@ -173,9 +173,7 @@ func listRules(w io.Writer, all []*rule.Rule) error {
 // tellRule prints the story of a rule: why, what to do instead, its fixtures as
 // examples, and the incidents.
 func tellRule(w io.Writer, r *rule.Rule, fixtures []*fixture.Case, library *incident.Library) error {
-	var story strings.Builder
-	story.Write(fixture.Story(r, fixtures))
-	for line := range strings.Lines(story.String()) {
+	for line := range strings.Lines(string(fixture.Page(r, fixtures))) {
 		if _, err := fmt.Fprintln(w, printable(strings.TrimSuffix(line, "\n"))); err != nil {
 			return err
 		}
@@ -183,7 +181,8 @@ func tellRule(w io.Writer, r *rule.Rule, fixtures []*fixture.Case, library *inci
 	var b strings.Builder
 	for _, m := range library.Rank(incident.Query{Rule: r.ID, Cited: r.Incidents}) {
 		where := "prdiff incidents show " + m.ID
-		fmt.Fprintf(&b, "- %s, %s: %s (%s)\n", printable(cmp.Or(m.Org, "your own")), yearOf(m.Date), printable(m.Title), where)
+		lines := wrap(fmt.Sprintf("%s, %s: %s", printable(cmp.Or(m.Org, "your own")), yearOf(m.Date), printable(m.Title)), 88)
+		fmt.Fprintf(&b, "  - %s\n    %s\n", strings.Join(lines, "\n    "), where)
 	}
 	if b.Len() > 0 {
 		_, err := fmt.Fprintf(w, "\nIncidents\n\n%s", b.String())

@@ -109,11 +109,12 @@ type evidence struct {
 	software              string // the first shared, "" for none
 	topic                 bool
 	related               bool // the entry's own change was not in a manifest
+	own                   bool // somebody of the team wrote it
 	text                  textScore
 }
 
 func (t traits) against(e Incident) evidence {
-	ev := evidence{related: e.Related != ""}
+	ev := evidence{related: e.Related != "", own: e.Own()}
 	for _, k := range e.Kinds {
 		k = plainKind(k)
 		ev.kind = ev.kind || t.kinds[k]
@@ -153,7 +154,7 @@ func (ev evidence) enough() bool {
 		return false // the field took part, but was not what changed
 	case ev.field == telling:
 		return true
-	case ev.field == twoWay && ev.alike():
+	case ev.field == twoWay && ev.own && ev.alike():
 		return true
 	case ev.field != none:
 		return ev.software != ""
@@ -167,7 +168,7 @@ type fieldMatch int
 const (
 	none    fieldMatch = iota
 	loose              // holds anything: two changes of an image have little in common
-	twoWay             // hurts in both directions, so the account must be alike
+	twoWay             // hurts in both directions, so the account must be alike, and the team's own: others' are cited
 	telling            // says by itself what kind of change it is
 )
 
