@@ -140,8 +140,7 @@ func MaskText(text string) string {
 	if m := maskSpans(text, secretSpans(text, anyText)); m != nil {
 		text = m.Shown
 	}
-	// What is masked already may be masked again: it stays as it is.
-	if m := maskSpans(text, slices.DeleteFunc(proseSpans(text), func(s span) bool { return strings.Contains(text[s.start:s.end], Mask) })); m != nil {
+	if m := maskSpans(text, proseSpans(text)); m != nil {
 		text = m.Shown
 	}
 	return text

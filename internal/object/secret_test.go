@@ -114,6 +114,8 @@ func TestMaskText(t *testing.T) {
 		{"a sentence that quotes a password", "RUNTIME ERROR: the password 'hunter two' is too short", "RUNTIME ERROR: the password '***' is too short"},
 		{"a sentence that says one", "error: bad password hunter2 for db", "error: bad password *** for db"},
 		{"a sentence with is", "the api key is wrong: \"hunter\"", "the api key is wrong: \"***\""},
+		{"what kustomize says of literals", "literal sources [password=hunter2 hunter3]: invalid literal source hunter3, expected key=value", "literal sources [***]: invalid literal source ***, expected key=value"},
+		{"what a YAML reader says of a password with a star", "line 3: unknown anchor 'hunter' referenced", "line 3: unknown anchor '***' referenced"},
 		// Nothing secret.
 		{"no login", "docker run -p 8080:80 a; grep -a hunter2 x; ls -a b; sort -u a:b; tar -p x; mysql -p", "docker run -p 8080:80 a; grep -a hunter2 x; ls -a b; sort -u a:b; tar -p x; mysql -p"},
 		{"digests and mail without a scheme", "r.io/a:1.2@sha256:" + strings.Repeat("0a", 32) + " mailto:a@b.c/d to:me@example.com git@github.com:a/b", "r.io/a:1.2@sha256:" + strings.Repeat("0a", 32) + " mailto:a@b.c/d to:me@example.com git@github.com:a/b"},

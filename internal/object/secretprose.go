@@ -21,8 +21,35 @@ func proseSpans(text string) []span {
 			if cue == "secret" && text[at] == 'S' || cue == "token" && (strings.HasSuffix(before, "expected") || strings.HasSuffix(before, "any") || strings.HasSuffix(before, "invalid") || strings.HasSuffix(before, "unknown")) {
 				continue
 			}
-			if s, ok := saidSecret(text, from, cue == "secret" || cue == "credential"); ok {
+			// What is masked already stays as it is.
+			if s, ok := saidSecret(text, from, cue == "secret" || cue == "credential"); ok && !strings.Contains(text[s.start:s.end], Mask) {
 				out = append(out, s)
+			}
+		}
+	}
+	return append(out, literalSpans(text)...)
+}
+
+// quotingErrors are the words behind which readers quote a value that may be any,
+// and what ends it: kustomize on the literals of a generator of Secrets
+// (sigs.k8s.io/kustomize/api/kv), a YAML reader on a password that begins with a
+// star, or that is no number (go.yaml.in/yaml).
+var quotingErrors = []struct{ open, close string }{
+	{"literal sources [", "]"}, {"literal source ", ", expected"}, {"unknown anchor '", "' referenced"}, {"!!str `", "` into"},
+}
+
+func literalSpans(text string) []span {
+	var out []span
+	for _, e := range quotingErrors {
+		for from := 0; ; {
+			n := strings.Index(text[from:], e.open)
+			if n < 0 {
+				break
+			}
+			from += n + len(e.open)
+			if end := strings.Index(text[from:], e.close); end > 0 {
+				out = append(out, span{from, from + end})
+				from += end
 			}
 		}
 	}
