@@ -73,8 +73,8 @@ func annotation(r *Report, f Finding) string {
 	if len(f.Units) > 1 {
 		text += " In " + inUnits(f.Units, inert) + "."
 	}
-	if f.Consequence != "" {
-		text += "\nWhat happens: " + sentence(f.Consequence)
+	if what := happens(f); what != "" {
+		text += "\nWhat happens: " + sentence(what)
 	}
 	if f.Advice != "" {
 		text += "\nInstead: " + sentence(strings.Join(strings.Fields(f.Advice), " "))

@@ -235,7 +235,7 @@ func TestMarkdownKeepsToTheBudget(t *testing.T) {
 				}
 				told := 0
 				findings := many(tt.findings).Findings
-				byRule := strings.Contains(out, "rule-0`: ")
+				byRule := strings.Contains(out, "rule-0</code>: ")
 				for _, f := range findings {
 					if byRule {
 						break

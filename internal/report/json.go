@@ -92,6 +92,11 @@ type (
 		Origin      jsonOrigin   `json:"origin"`
 		Group       string       `json:"group" doc:"the same for identical changes in several units, empty when there is one"`
 	}
+	jsonElsewhere struct {
+		Units       []string `json:"units" doc:"the units"`
+		Message     string   `json:"message,omitempty" doc:"the fact, where it is another one there"`
+		Consequence string   `json:"consequence,omitempty" doc:"what happens there, where that is another thing"`
+	}
 	jsonFinding struct {
 		Rule        string          `json:"rule"`
 		Severity    string          `json:"severity" enum:"note warning error"`
@@ -103,6 +108,7 @@ type (
 		After       json.RawMessage `json:"after" doc:"the value, masked where it is secret; null when there is none"`
 		Message     string          `json:"message" doc:"what was measured"`
 		Consequence string          `json:"consequence" doc:"what happens to what runs"`
+		Elsewhere   []jsonElsewhere `json:"elsewhere,omitempty" doc:"what there is to say of units that have the same with other numbers"`
 		Advice      string          `json:"advice" doc:"what to do instead"`
 		Related     []jsonObject    `json:"related" doc:"other objects that it concerns"`
 		Incidents   []string        `json:"incidents" doc:"ids of public incidents that it repeats, the closest first"`
@@ -236,6 +242,9 @@ func findingJSON(f Finding) (jsonFinding, error) {
 		Origin: jsonOrigin(f.Origin), Fingerprint: f.Fingerprint, Suppressed: f.Suppressed,
 		Rollout: rolloutJSON(f.Rollout),
 	}
+	for _, e := range f.Elsewhere {
+		out.Elsewhere = append(out.Elsewhere, jsonElsewhere(e))
+	}
 	var err error
 	if out.Before, err = valueJSON(f.Before); err != nil {
 		return out, fmt.Errorf("%s: %s: %w", f.Ref, f.Path, err)
@@ -360,6 +369,9 @@ func parseFinding(f jsonFinding) (Finding, error) {
 		Origin: object.Origin(f.Origin), Path: f.Path, Message: f.Message, Consequence: f.Consequence,
 		Advice: f.Advice, Incidents: f.Incidents, Fingerprint: f.Fingerprint,
 		Rollout: parseRollout(f.Unit, f.Rollout),
+	}
+	for _, e := range f.Elsewhere {
+		out.Elsewhere = append(out.Elsewhere, rule.Elsewhere(e))
 	}
 	if out.Before, err = parseValue(f.Before); err != nil {
 		return out, fmt.Errorf("before: %w", err)

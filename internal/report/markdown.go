@@ -192,9 +192,16 @@ func cutNames(names []string) []string {
 	return out
 }
 
+// How much of the findings is in sight without a click: a reader on a phone goes
+// through a few, and opens the rest.
+const (
+	openErrors = 5  // that stand open; further ones are folded, a line each
+	inSight    = 15 // findings of all severities; a fold holds the others
+)
+
 // mdFindings gives every finding, in full as long as there is room: those that are
-// told so, and how many got only a line. When not even their lines fit, rules stand
-// for their findings.
+// told so, and how many got less. When not even their lines fit, rules stand for the
+// least severe of them.
 func mdFindings(r *Report, o Options, room int) (text string, told []Finding, left, briefs int) {
 	var findings []Finding
 	var brief []string
@@ -205,19 +212,35 @@ func mdFindings(r *Report, o Options, room int) (text string, told []Finding, le
 			total += len(brief[len(brief)-1])
 		}
 	}
-	if total > room {
-		text := mdByRule(r, room)
-		return text, nil, room - len(text), len(findings)
+	if len(findings) == 0 {
+		return "", nil, room, 0
 	}
+	// The lines of what is told one by one; byRule is what is not.
+	lines, reserve := len(findings), 0
+	for cutoff := rule.Note; total > room-reserve && cutoff <= rule.Error; cutoff++ {
+		reserve = room / 2
+		for lines > 0 && findings[lines-1].Severity <= cutoff {
+			lines--
+			total -= len(brief[lines])
+		}
+	}
+	byRule := findings[lines:]
 	// Every finding has its line; details are added from the top while they fit.
-	spare := room - total
+	spare := room - reserve - total
+	fold := lines > inSight+inSight/3
+	if fold {
+		spare -= 200
+	}
 	var b strings.Builder
 	above := map[string]bool{} // incidents that were told
-	for i, f := range findings {
+	for i, f := range findings[:lines] {
+		if fold && i == inSight {
+			fmt.Fprintf(&b, "\n<details><summary><b>%s more</b>: %s</summary>\n\n", plural(lines-i, "finding"), severityCounts(findings[i:lines]))
+		}
 		if briefs == 0 {
 			// Where nothing is worse, the first stands open: all that matters is said
 			// without a click.
-			full := mdFinding(r, f, o, i == 0 && f.Severity == rule.Warning, above)
+			full := mdFinding(r, f, o, i == 0 && f.Severity == rule.Warning, f.Severity != rule.Error || i >= openErrors, above)
 			if more := len(full) - len(brief[i]); more <= spare {
 				b.WriteString(full)
 				told = append(told, f)
@@ -227,28 +250,49 @@ func mdFindings(r *Report, o Options, room int) (text string, told []Finding, le
 				spare -= more
 				continue
 			}
-			if b.Len() > 0 {
-				b.WriteString("\n")
-				spare--
-			}
+			b.WriteString("\n")
+			spare--
 		}
 		briefs++
 		b.WriteString(brief[i])
 	}
-	if b.Len() > 0 {
-		b.WriteString("\n")
-		spare--
+	if fold {
+		b.WriteString("\n</details>\n")
 	}
-	return b.String(), told, spare, briefs
+	b.WriteString("\n")
+	left = spare + reserve - 1
+	if len(byRule) > 0 {
+		counts := mdByRule(byRule, left/2)
+		b.WriteString(counts)
+		left -= len(counts)
+	}
+	return b.String(), told, left, briefs + len(byRule)
 }
+
+// severityCounts says how many findings there are of each severity.
+func severityCounts(findings []Finding) string {
+	count := map[rule.Severity]int{}
+	for _, f := range findings {
+		count[f.Severity]++
+	}
+	var parts []string
+	for _, s := range []rule.Severity{rule.Error, rule.Warning, rule.Note} {
+		if count[s] > 0 {
+			parts = append(parts, severityIcons[s]+" "+plural(count[s], s.String()))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+var severityIcons = map[rule.Severity]string{rule.Error: "🔴", rule.Warning: "🟡", rule.Note: "🔵"}
 
 // mdFinding gives one finding in full: errors as an alert with what belongs to
 // it, the others folded, or open. The incidents above were told of another one.
-func mdFinding(r *Report, f Finding, o Options, open bool, above map[string]bool) string {
+func mdFinding(r *Report, f Finding, o Options, open, fold bool, above map[string]bool) string {
 	var b strings.Builder
 	what := fmt.Sprintf("%s %s", mdKind(f.Ref.Kind), mdCode(qualified(f.Ref)))
-	icon := map[rule.Severity]string{rule.Error: "🔴", rule.Warning: "🟡", rule.Note: "🔵"}[f.Severity]
-	fold := f.Severity != rule.Error && !(open && o.portable)
+	icon := severityIcons[f.Severity]
+	fold = fold && !(open && o.portable)
 	switch {
 	case !fold && o.portable:
 		fmt.Fprintf(&b, "\n> %s **%s**: %s\n", icon, what, stopped(mdProse(f.Message)))
@@ -268,11 +312,11 @@ func mdFinding(r *Report, f Finding, o Options, open bool, above map[string]bool
 		}
 		b.WriteString("\n" + mdFence("diff", hunk))
 	}
-	for _, p := range [][2]string{{"What happens", f.Consequence}, {"Instead", f.Advice}} {
+	for _, p := range [][2]string{{"What happens", happens(f)}, {"Instead", f.Advice}} {
 		if p[1] != "" {
 			fmt.Fprintf(&b, "\n**%s.** %s\n", p[0], sentence(mdProse(p[1])))
 		}
-		if p[0] == "What happens" && f.Severity == rule.Error && !o.portable {
+		if p[0] == "What happens" && !fold && !o.portable {
 			b.WriteString(mdRollout(f))
 		}
 	}
@@ -341,14 +385,14 @@ func graphName(s string) bool {
 
 // mdBrief gives one finding in one line.
 func mdBrief(f Finding) string {
-	icon := map[rule.Severity]string{rule.Error: "🔴", rule.Warning: "🟡", rule.Note: "🔵"}[f.Severity]
+	icon := severityIcons[f.Severity]
 	return fmt.Sprintf("- %s %s %s: %s (%s, %s)\n", icon, mdKind(f.Ref.Kind), mdCode(cut(qualified(f.Ref), 120)),
 		mdProse(cut(f.Message, 300)), mdCode(f.Rule), inUnits(cutNames(f.Units), mdCode))
 }
 
-// mdByRule counts findings by rule, with as many names as there is room for. It
-// is for reports with thousands of findings.
-func mdByRule(r *Report, room int) string {
+// mdByRule counts findings by rule, with as many names as there is room for, folded.
+// It is for reports with thousands of findings.
+func mdByRule(findings []Finding, room int) string {
 	type group struct {
 		rule     string
 		severity rule.Severity
@@ -356,10 +400,7 @@ func mdByRule(r *Report, room int) string {
 	}
 	var groups []*group
 	at := map[string]*group{}
-	for _, f := range r.Findings {
-		if f.Suppressed != nil {
-			continue
-		}
+	for _, f := range findings {
 		key := f.Rule + f.Severity.String()
 		if at[key] == nil {
 			at[key] = &group{rule: f.Rule, severity: f.Severity}
@@ -368,20 +409,21 @@ func mdByRule(r *Report, room int) string {
 		at[key].names = append(at[key].names, mdCode(cut(f.Ref.String(), 120)))
 	}
 	var b strings.Builder
-	b.WriteString("\n")
-	share := max(0, room-64)/len(groups) - 160
+	share := max(0, room-64)/len(groups) - 200
 	for _, g := range groups {
-		icon := map[rule.Severity]string{rule.Error: "🔴", rule.Warning: "🟡", rule.Note: "🔵"}[g.severity]
-		line := fmt.Sprintf("- %s %s: %s: ", icon, mdCode(g.rule), plural(len(g.names), "finding"))
-		used := 0
-		for i, n := range g.names {
+		title := fmt.Sprintf("%s %s: %s", severityIcons[g.severity], htmlCode(cut(g.rule, 100)), plural(len(g.names), "finding"))
+		used, shown := 0, 0
+		for _, n := range g.names {
 			if used += len(n) + 2; used > share {
-				line += fmt.Sprintf("and %d more, ", len(g.names)-i)
 				break
 			}
-			line += n + ", "
+			shown++
 		}
-		b.WriteString(strings.TrimSuffix(line, ", ") + "\n")
+		names := strings.Join(g.names[:shown], ", ")
+		if more := len(g.names) - shown; more > 0 {
+			names = strings.TrimPrefix(fmt.Sprintf("%s and %d more", names, more), " and ")
+		}
+		fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n%s\n\n</details>\n", title, names)
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -527,12 +569,12 @@ func changesTitle(all []same) string {
 			units[u] = true
 		}
 		if len(c.units) > 1 {
-			shared++
+			shared += len(c.units)
 		}
 	}
 	s := plural(objects, "object") + " in " + plural(len(units), "unit")
 	if shared > 0 {
-		s += fmt.Sprintf(", %d of them the same in several", shared)
+		s += fmt.Sprintf(", %d of them alike", shared)
 	}
 	return s
 }

@@ -63,7 +63,7 @@ func TestWhatMovesAloneIsOneLine(t *testing.T) {
 	if got := summary(all[0].Change, inert); got != "moved from a, not changed" {
 		t.Errorf("summary = %q", got)
 	}
-	if got := summary(all[1].Change, inert); !strings.HasPrefix(got, "moved from a, ") || !strings.Contains(got, "x:1 → x:2") {
+	if got := summary(all[1].Change, inert); !strings.HasPrefix(got, "moved from a, ") || !strings.Contains(got, ".image 1 → 2") {
 		t.Errorf("summary = %q", got)
 	}
 	for name, write := range map[string]Reporter{"text": Text, "markdown": Markdown, "html": HTML, "github": GitHub} {

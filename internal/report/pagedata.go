@@ -234,19 +234,22 @@ func (p *pageMaker) diff(text string) (shown string, left bool) {
 	return b.String(), left
 }
 
-func (p *pageMaker) finding(f Finding, at map[object.Ref]int) {
+func (p *pageMaker) finding(f Finding, changes map[object.Ref]int) {
 	out := pageFinding{
 		ID:   p.id("f-", f.Fingerprint, f.Rule, f.Ref.String(), string(f.Path)),
 		Rule: inert(f.Rule), Severity: f.Severity.String(), Units: p.unitsOf(f.Units), Kind: inert(f.Ref.Kind), Name: inert(qualified(f.Ref)),
-		Path: inert(string(f.Path)), Message: stopped(inert(f.Message)), Consequence: sentence(inert(f.Consequence)),
+		Path: inert(string(f.Path)), Message: stopped(inert(f.Message)), Consequence: sentence(inert(happens(f))),
 		Advice: sentence(strings.Join(strings.Fields(inert(f.Advice)), " ")), Change: -1,
 		Similar: similarText(similar(p.r, f), inert),
 	}
-	_, out.Hunk, _ = findingHunk(p.r, f, 60)
+	at, hunk, _ := findingHunk(p.r, f, 60)
+	if out.Hunk = hunk; at != "" && hunk != nil {
+		out.Hunk = append([]string{" " + at}, hunk...)
+	}
 	if f.Origin.Path != "" {
 		out.Origin = inert(f.Origin.String())
 	}
-	if i, ok := at[f.Ref]; ok {
+	if i, ok := changes[f.Ref]; ok {
 		out.Change = i
 	}
 	for _, ref := range f.Related {

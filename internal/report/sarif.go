@@ -202,7 +202,7 @@ func sarifResultOf(r *Report, f Finding, index int, from sources) sarifResult {
 	if len(f.Units) > 1 {
 		text += " In " + inUnits(f.Units, inert) + "."
 	}
-	for _, s := range []string{sentence(f.Consequence), sentence(f.Advice)} {
+	for _, s := range []string{sentence(happens(f)), sentence(f.Advice)} {
 		if s != "" {
 			text += " " + s
 		}

@@ -274,7 +274,7 @@ func (t *text) finding(f Finding) {
 	for _, l := range hunk {
 		t.printf("   %s\n", t.diffLine(l))
 	}
-	t.paragraph("What happens", sentence(f.Consequence))
+	t.paragraph("What happens", sentence(happens(f)))
 	t.paragraph("Instead", sentence(f.Advice))
 	for n, i := range cited(t.r, f) {
 		who := i.Org

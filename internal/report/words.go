@@ -37,6 +37,32 @@ func sentence(s string) string {
 	return stopped(capital(strings.TrimSpace(s)))
 }
 
+// happens gives the consequence of a finding, and what is another one in some of its units.
+// It is as untrusted as the finding.
+func happens(f Finding) string {
+	const most = 2
+	text := f.Consequence
+	for i, e := range f.Elsewhere {
+		if i == most {
+			return stopped(text) + fmt.Sprintf(" Other numbers hold in %d more.", otherUnits(f.Elsewhere[most:]))
+		}
+		told := e.Consequence
+		if e.Message != "" {
+			told = strings.TrimSuffix(e.Message+"; "+e.Consequence, "; ")
+		}
+		plain := func(s string) string { return s }
+		text = strings.TrimSpace(stopped(text) + " In " + inUnits(e.Units, plain) + ": " + told)
+	}
+	return text
+}
+
+func otherUnits(all []rule.Elsewhere) (n int) {
+	for _, e := range all {
+		n += len(e.Units)
+	}
+	return n
+}
+
 // stopped gives s with a full stop.
 func stopped(s string) string {
 	if s = strings.TrimSpace(s); s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
@@ -311,6 +337,9 @@ func fieldWords(f diff.Field, limit int, show func(string) string) string {
 	if f.Reordered {
 		return path + " in another order"
 	}
+	if before, after, ok := tagsOf(f); ok {
+		return path + " " + show(before) + " → " + show(after)
+	}
 	switch f.Op {
 	case diff.Add:
 		if small(f.After) {
@@ -327,6 +356,20 @@ func fieldWords(f diff.Field, limit int, show func(string) string) string {
 		return path + " " + value(f.Before) + " → " + value(f.After)
 	}
 	return path + " changed"
+}
+
+// tagsOf gives the tags of an image that stays the same but for its tag.
+func tagsOf(f diff.Field) (before, after string, ok bool) {
+	if f.Op != diff.Set || !strings.HasSuffix(string(f.Path), ".image") || f.Before.Masked() != nil || f.After.Masked() != nil {
+		return "", "", false
+	}
+	nameBefore, tagBefore := splitImage(f.Before.String())
+	nameAfter, tagAfter := splitImage(f.After.String())
+	if nameBefore != nameAfter || tagBefore == tagAfter || tagBefore == "" || tagAfter == "" || len(tagBefore)+len(tagAfter) > 80 ||
+		strings.Contains(f.Before.String()+f.After.String(), "@") {
+		return "", "", false
+	}
+	return tagBefore, tagAfter, true
 }
 
 // shortPath leaves out of a path what everybody knows.

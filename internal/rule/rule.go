@@ -76,9 +76,20 @@ type Finding struct {
 	Related     []object.Ref
 	Incidents   []string
 	Fingerprint string // stable over reruns and over other changes in the pull request
+	// Elsewhere is what there is to say of units that have the same finding with other
+	// numbers; Message and Consequence are those of the other units.
+	Elsewhere []Elsewhere
 	// Rollout is what Consequence tells in words, for a picture; nil when there is
 	// none to draw.
 	Rollout *Rollout
+}
+
+// An Elsewhere is what a finding says of some of its units, where that is not the same as of
+// the first.
+type Elsewhere struct {
+	Units       []string
+	Message     string // "" where it is the same
+	Consequence string // "" where it is the same
 }
 
 // A Rollout tells which pods are ready while a workload replaces them, and which

@@ -102,12 +102,26 @@ func TestFoldTellsOnceWhatUnitsShare(t *testing.T) {
 	}
 	got := texts(rule.Fold(in))
 	want := []string{
-		"error r cell-1+cell-2+cell-3 Service web none of 3 pods",
-		"error r cell-4 Service web none of 5 pods",
+		"error r cell-1+cell-2+cell-3+cell-4 Service web none of 3 pods",
 		"error r cell-1 Service api none of 3 pods",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("Fold() =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	told := rule.Fold(in)[0].Elsewhere
+	if len(told) != 1 || !slices.Equal(told[0].Units, []string{"cell-4"}) || told[0].Message != "none of 5 pods" || told[0].Consequence != "" {
+		t.Errorf("Fold() tells of other numbers as %v", told)
+	}
+	if again := rule.Fold(rule.Fold(in)); len(again) != 2 || len(again[0].Elsewhere) != 1 {
+		t.Errorf("Fold(Fold()) = %v", again)
+	}
+	in[4].Severity = rule.Note
+	if got := rule.Fold(in); len(got) != 3 {
+		t.Errorf("Fold() joined an error and a note: %v", texts(got))
+	}
+	in[4].Severity, in[4].Before = rule.Error, object.TextOf("5")
+	if got := rule.Fold(in); len(got) != 3 {
+		t.Errorf("Fold() joined two edits: %v", texts(got))
 	}
 	if in[0].Units[0] != "cell-1" || len(in[0].Units) != 1 {
 		t.Errorf("Fold changed the findings that it was given: %v", in[0].Units)
@@ -134,4 +148,20 @@ func ExampleRun() {
 		fmt.Println(f.Severity, f.Ref, f.Message)
 	}
 	// Output: note ConfigMap app 2 keys after
+}
+
+func TestFoldTellsOnceWhatNamespacesShare(t *testing.T) {
+	find := func(unit string, pods int) rule.Finding {
+		name := object.Ref{Unit: unit, Kind: "Service", Namespace: "shop-" + unit, Name: "web"}
+		return rule.Finding{Rule: "r", Severity: rule.Warning, Unit: unit, Units: []string{unit}, Ref: name, Message: name.String() + " loses pods",
+			Consequence: fmt.Sprintf("%d pods of shop-%s/web are left", pods, unit)}
+	}
+	got := rule.Fold([]rule.Finding{find("dev", 1), find("prod", 12), find("staging", 1), find("test", 12)})
+	if len(got) != 1 || !slices.Equal(got[0].Units, []string{"dev", "prod", "staging", "test"}) {
+		t.Fatalf("Fold() = %v", texts(got))
+	}
+	told := got[0].Elsewhere
+	if len(told) != 2 || told[0].Consequence != "12 pods of shop-prod/web are left" || told[0].Message != "" {
+		t.Errorf("Fold() tells of other numbers as %+v", told)
+	}
 }
