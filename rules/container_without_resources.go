@@ -99,8 +99,8 @@ func checkNewWorkloadBounds(p *rule.Pass, c diff.Change) {
 	if !ok || p.Before == nil || !p.InProduction(p.Name) || givesRequests(p.After, c.After.Ref.Namespace, "memory") {
 		return
 	}
-	if _, moved := predecessor(p.Unit, w); moved {
-		return // it is as it was under another kind
+	if _, moved := predecessor(p.Unit, w); moved || len(p.MovedFrom(c)) > 0 {
+		return // it is as it was under another kind, or in another unit
 	}
 	running := w.Running()
 	var names []string

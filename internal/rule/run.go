@@ -36,6 +36,20 @@ func (p *Pass) MovedTo(c diff.Change) []string {
 	if c.Action != diff.Delete {
 		return nil
 	}
+	return p.others(c, diff.Create)
+}
+
+// MovedFrom gives the other units that lose the object which c brings, by kind,
+// namespace and name, in the order of the units; nil for a change that brings none.
+func (p *Pass) MovedFrom(c diff.Change) []string {
+	if c.Action != diff.Create {
+		return nil
+	}
+	return p.others(c, diff.Delete)
+}
+
+// others gives the other units in which the object of a change has an action.
+func (p *Pass) others(c diff.Change, action diff.Action) []string {
 	var out []string
 	ref := c.Ref
 	for _, u := range p.all {
@@ -44,7 +58,7 @@ func (p *Pass) MovedTo(c diff.Change) []string {
 		}
 		ref.Unit = u.Name
 		i, ok := slices.BinarySearchFunc(u.Changes, ref, func(x diff.Change, ref object.Ref) int { return x.Ref.Compare(ref) })
-		if ok && u.Changes[i].Action == diff.Create {
+		if ok && u.Changes[i].Action == action {
 			out = append(out, u.Name)
 		}
 	}
