@@ -71,6 +71,7 @@ could be looked at, or prdiff was called wrongly.`,
 				tell, finish := e.progress(shown.quiet)
 				defer finish()
 				c.tell = tell
+				c.fetcher = work.fetcher(e)
 				c.online = e.online(work, shown.verbose)
 				return compare(ctx, c)
 			}()

@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"prdiff": main})
+	testscript.Main(m, map[string]func(){"prdiff": main, "helm": fakeHelm})
 }
 
 // TestScript runs the whole program as a user meets it, in git repositories that

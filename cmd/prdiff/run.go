@@ -99,6 +99,7 @@ type comparison struct {
 	lost    map[string]string // files that just one side reads, and why; set by find
 	limit   time.Duration     // for all of them, after which the others are not looked at; 0 for none
 	shop    *workshop
+	fetcher *fetcher // used when the configuration asks for it
 	now     func() time.Time
 	tell    func(done, total int) // progress
 	// online adds to a report what a public library says; nil for never. It is
@@ -167,6 +168,9 @@ func (c *comparison) sides(ctx context.Context) (base, head side, err error) {
 		c.configNotes = append(c.configNotes, "what it newly leaves out is still looked at here, and left out once this is merged")
 	}
 	base.config, head.config = c.scope.Before(), c.scope.After()
+	if c.scope.FetchesCharts() {
+		base.fetcher, head.fetcher = c.fetcher, c.fetcher
+	}
 	if err := base.setUp(c.scope.Uses, nil, c.shop); err != nil {
 		return base, head, err
 	}

@@ -19,7 +19,8 @@ type side struct {
 	tree      *source.Tree
 	config    *config.Config
 	renderers []render.Renderer
-	bench     *bench // where it renders, nil for in this process
+	bench     *bench   // where it renders, nil for in this process
+	fetcher   *fetcher // of charts that are not in the repository, nil for none
 
 	// Set by walk: the units, how those are rendered that objects declare, and what
 	// was rendered to find them.
@@ -130,7 +131,7 @@ func (s side) render(ctx context.Context, u render.Unit) (*render.Output, error)
 	if done, ok := s.rendered[u]; ok {
 		return done.Output, done.Err
 	}
-	r, carried, err := s.carried(u)
+	r, carried, err := s.fetched(ctx, u).carried(u)
 	switch {
 	case err != nil:
 		return nil, err

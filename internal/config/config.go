@@ -28,6 +28,7 @@ type Config struct {
 	Releases        []Release // how charts are installed
 	HelmKubeVersion string    // what charts see, "" when not said
 	HelmAPIVersions []string
+	HelmFetch       bool     // charts from elsewhere are fetched
 	FreeOverlays    bool     // overlays may read above their own folder
 	GitOpsAddresses []string // of this repository, as Argo CD and Flux write them
 

@@ -6,7 +6,7 @@ import (
 )
 
 func TestOnline(t *testing.T) {
-	on, off := &Config{Online: true}, &Config{}
+	on, off := &Config{Online: true, HelmFetch: true}, &Config{}
 	for _, tt := range []struct {
 		name  string
 		scope Scope
@@ -24,6 +24,9 @@ func TestOnline(t *testing.T) {
 			if got := tt.scope.Online(); got != tt.want {
 				t.Errorf("Online() = %v, want %v", got, tt.want)
 			}
+			if got := tt.scope.FetchesCharts(); got != tt.want {
+				t.Errorf("FetchesCharts() = %v, want %v", got, tt.want)
+			}
 		})
 	}
 	for text, want := range map[string]bool{"incidents: {online: true}": true, "incidents: {online: false}": false, "incidents: {paths: [docs]}": false} {
@@ -31,6 +34,9 @@ func TestOnline(t *testing.T) {
 		if err != nil || c.Online != want {
 			t.Errorf("Parse(%s) = %+v, %v; want Online %v", text, c, err, want)
 		}
+	}
+	if c, err := Parse("f", []byte("helm: {fetch: true}"), known); err != nil || !c.HelmFetch {
+		t.Errorf("helm.fetch is not read: %+v, %v", c, err)
 	}
 	if _, err := Parse("f", []byte("incidents: {online: perhaps}"), known); err == nil || !strings.Contains(err.Error(), "f:1: incidents.online must be true or false") {
 		t.Errorf("the error of a word is %v", err)

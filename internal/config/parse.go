@@ -70,6 +70,7 @@ func (doc *document) config(file string) *Config {
 		IncidentPaths:      texts(doc.Incidents.Paths),
 		Online:             doc.Incidents.Online,
 	}
+	c.HelmFetch = doc.Helm.Fetch
 	c.HelmKubeVersion, c.HelmAPIVersions = doc.Helm.KubeVersion.kubeVersion(), doc.Helm.APIVersions
 	if c.HelmKubeVersion == "" {
 		c.HelmKubeVersion = doc.Clusters.KubernetesVersion.kubeVersion()

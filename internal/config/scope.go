@@ -102,6 +102,12 @@ func (s Scope) Online() bool {
 	return c != nil && c.Online
 }
 
+// FetchesCharts says whether charts from elsewhere may be fetched; see Online.
+func (s Scope) FetchesCharts() bool {
+	c := s.silencing()
+	return c != nil && c.HelmFetch
+}
+
 // Suppressions gives those that count, in the order of the file.
 func (s Scope) Suppressions() []Suppression {
 	if c := s.silencing(); c != nil {

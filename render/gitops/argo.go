@@ -74,6 +74,10 @@ func (a application) source(raw map[string]any) (s Source, skip bool) {
 	address := text(raw["repoURL"])
 	if chart := text(raw["chart"]); chart != "" {
 		s = Source{Chart: true, Reason: needsChart(chart, text(raw["targetRevision"]), address)}
+		if !strings.Contains(address, "://") {
+			address = "oci://" + address // https://argo-cd.readthedocs.io/en/stable/user-guide/helm/
+		}
+		s.Remote = remoteOf(chart, text(raw["targetRevision"]), address)
 		a.helm(&s, ".", sub(raw, "helm"))
 		return s, false
 	}

@@ -216,6 +216,9 @@ func (w *side) fluxChart(o *object.Object, spec object.Value, s *Source, rel *he
 		src := w.object(fluxSource, kind, or(ref.Field("namespace").Text(), o.Ref.Namespace), name)
 		if kind != "HelmChart" || src == nil {
 			s.Engine, s.Reason = byNothing, needsChart(path.Base(or(src.Text("spec.url"), name)), or(refOf(src), "of unknown version"), or(src.Text("spec.url"), kind+" "+name))
+			if url := src.Text("spec.url"); url != "" {
+				s.Remote = &Remote{Name: path.Base(url), Version: src.Text("spec.ref.tag"), Address: url}
+			}
 			return
 		}
 		chart = src.At("spec")
@@ -225,6 +228,9 @@ func (w *side) fluxChart(o *object.Object, spec object.Value, s *Source, rel *he
 	if kind != "GitRepository" && kind != "Bucket" && kind != "ExternalArtifact" {
 		src := w.object(fluxSource, kind, or(ref.Field("namespace").Text(), o.Ref.Namespace), name)
 		s.Engine, s.Reason = byNothing, needsChart(chart.Field("chart").Text(), chart.Field("version").Text(), or(src.Text("spec.url"), kind+" "+name))
+		if url := src.Text("spec.url"); url != "" && !chart.Field("valuesFiles").Exists() && !chart.Field("valuesFile").Exists() {
+			s.Remote = remoteOf(chart.Field("chart").Text(), chart.Field("version").Text(), url)
+		}
 		return
 	}
 	w.fluxPath(o, ref, chart.Field("chart").Text(), s, d)
@@ -251,6 +257,15 @@ func boolOf(v object.Value) bool {
 func refOf(src *object.Object) string {
 	ref := src.At("spec.ref")
 	return strings.Join(slices.DeleteFunc([]string{ref.Field("tag").Text(), ref.Field("semver").Text(), ref.Field("digest").Text()}, func(s string) bool { return s == "" }), " ")
+}
+
+// remoteOf gives a chart of a repository, which may be a folder of a registry.
+func remoteOf(name, version, address string) *Remote {
+	r := &Remote{Name: name, Version: version, Address: strings.TrimRight(address, "/")}
+	if strings.HasPrefix(r.Address, "oci://") {
+		r.Address += "/" + name
+	}
+	return r
 }
 
 func needsChart(name, version, from string) string {

@@ -76,6 +76,18 @@ type Source struct {
 	Reason  string
 	Chart   bool
 	Mistake bool // the reason is a fault of the repository
+
+	// Remote is where a chart that is not in the repository comes from, and Archive
+	// the packed chart, for those who have it: then it is rendered.
+	Remote  *Remote `json:",omitempty"`
+	Archive []byte  `json:",omitempty"`
+}
+
+// A Remote names a version of a chart somewhere else, in the words of the object
+// that asks for it: nobody has checked them.
+type Remote struct {
+	Name, Version string
+	Address       string // of a chart repository, or of the chart when it begins with oci://
 }
 
 // A Directory says which files of a folder Argo CD applies.
@@ -226,7 +238,29 @@ func (c *Carrier) source(ctx context.Context, t *source.Tree, unit string, d Def
 	if s.Engine == bySet {
 		return s.Set.expand(ctx, t, unit)
 	}
+	if len(s.Archive) > 0 {
+		return c.archive(ctx, t, unit, s)
+	}
 	return remote(t, unit, d, s)
+}
+
+// archive renders a packed chart. Values files are those of the repository.
+func (c *Carrier) archive(ctx context.Context, t *source.Tree, unit string, s Source) (*render.Output, error) {
+	dir := s.Remote.Name + "-" + s.Remote.Version + ".tgz"
+	packed, err := helm.Unpack(dir, s.Archive)
+	if err != nil {
+		return nil, err
+	}
+	rel := c.release(s.Release)
+	if rel.Values, err = helm.ReadValues(t, rel); err != nil {
+		return nil, err
+	}
+	rel.ValuesFiles, rel.Set, rel.SetString, rel.SetFile, rel.ReplaceValues = nil, nil, nil, nil, false
+	s.Path = dir
+	if len(s.Post) > 0 {
+		return postRender(ctx, packed, unit, s, rel)
+	}
+	return helm.RenderRelease(packed, unit, dir, rel)
 }
 
 func (c *Carrier) release(rel helm.Release) helm.Release {
