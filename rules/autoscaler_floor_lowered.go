@@ -39,10 +39,10 @@ func checkAutoscalerFloorLowered(p *rule.Pass, c diff.Change) {
 	case now.Min == 1:
 		f.Consequence = "in a quiet hour one pod is left: a node drain or a crash is an outage"
 	case 2*now.Min <= was.Min:
-		f.Consequence = fmt.Sprintf("a burst after a quiet hour meets %d pods, %d before, until new ones are ready", now.Min, was.Min)
+		f.Consequence = fmt.Sprintf("a burst after a quiet hour meets %s, %d before, until new ones are ready", plural(int(now.Min), "pod"), was.Min)
 	default:
 		f.Severity = rule.Note
-		f.Consequence = fmt.Sprintf("a burst after a quiet hour meets %d pods, %d before, until new ones are ready", now.Min, was.Min)
+		f.Consequence = fmt.Sprintf("a burst after a quiet hour meets %s, %d before, until new ones are ready", plural(int(now.Min), "pod"), was.Min)
 	}
 	p.Report(c, f)
 }

@@ -45,7 +45,7 @@ func checkJobRetryUnbounded(p *rule.Pass, c diff.Change) {
 		parts, says = append(parts, part), append(says, effect)
 	}
 	if b, a := numberOr(was.Field("backoffLimit"), 6), numberOr(now.Field("backoffLimit"), 6); a > b && (b == 0 || a >= 2*b && a > 10) {
-		add("backoffLimit", fmt.Sprintf("it may fail %d times in place of %d", a+1, b+1), "what it does before it fails is done again each time")
+		add("backoffLimit", fmt.Sprintf("it may fail %s in place of %d", plural(int(a+1), "time"), b+1), "what it does before it fails is done again each time")
 	}
 	b, bounded := was.Field("activeDeadlineSeconds").Int()
 	a, stays := now.Field("activeDeadlineSeconds").Int()

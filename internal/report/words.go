@@ -401,7 +401,8 @@ type reason struct {
 	units []Unit
 }
 
-// reasons groups the units of one status by their error.
+// reasons groups the units of one status by their error. A fault in a library that
+// several units come to by their own ways is one fault, told without the ways.
 func reasons(r *Report, s Status) []reason {
 	var out []reason
 	at := map[string]int{}
@@ -409,11 +410,15 @@ func reasons(r *Report, s Status) []reason {
 		if u.Status != s {
 			continue
 		}
-		i, ok := at[u.Error]
+		cause, _, _ := strings.Cut(u.Error, " (called from ")
+		i, ok := at[cause]
 		if !ok {
 			i = len(out)
-			at[u.Error] = i
+			at[cause] = i
 			out = append(out, reason{text: u.Error})
+		}
+		if out[i].text != u.Error {
+			out[i].text = cause
 		}
 		out[i].units = append(out[i].units, u)
 	}
