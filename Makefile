@@ -1,7 +1,7 @@
 # What a developer of prdiff types often. Everything here is plain go; nothing
 # needs make.
 
-.PHONY: build test race browser bench e2e lint update demo
+.PHONY: build test race fuzz browser bench e2e lint update demo
 
 build:
 	go build -o prdiff ./cmd/prdiff
@@ -11,6 +11,19 @@ test:
 
 race:
 	go test -race ./cmd/prdiff ./internal/source ./render/...
+
+# Every fuzz target in turn; what one finds is written to testdata/fuzz beside it.
+# FUZZDIRS=internal/diff runs those of one package.
+FUZZTIME ?= 60s
+FUZZDIRS ?= $(shell grep -rl --include='*_test.go' '^func Fuzz' cmd internal render rules | xargs -n1 dirname | sort -u)
+
+fuzz:
+	@set -e; for dir in $(FUZZDIRS); do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$dir/*_test.go); do \
+			echo "== $$dir $$target"; \
+			go test ./$$dir -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x -parallel 1; \
+		done; \
+	done
 
 # Clicks through the HTML report; needs Chromium.
 browser:
