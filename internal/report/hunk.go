@@ -62,6 +62,22 @@ func withoutHead(lines []string) (out []string, all bool) {
 	return lines, true
 }
 
+// oneOfSeveral says whether a finding gives one value of a text of which the change
+// knows several: a timeout of two in a configuration file.
+func oneOfSeveral(c Change, f Finding) bool {
+	for _, field := range c.Fields {
+		if string(field.Path) != string(f.Path) && within(string(field.Path), string(f.Path)) && plainLine(f.Before) && plainLine(f.After) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainLine says whether a value is no structure and fits a line.
+func plainLine(v object.Value) bool {
+	return v.Type() != object.Map && v.Type() != object.List && !strings.Contains(v.Text(), "\n")
+}
+
 // saidAbove says whether the hunks of findings that were shown have all of a
 // change's diff: then it is not printed again.
 func saidAbove(r *Report, c Change, shown []Finding, n int) bool {
@@ -80,6 +96,7 @@ func saidAbove(r *Report, c Change, shown []Finding, n int) bool {
 		case hunk == nil || !all:
 		case at == "":
 			return true
+		case oneOfSeveral(c, f):
 		default:
 			paths = append(paths, string(f.Path))
 		}

@@ -133,3 +133,22 @@ func movedReportChanges(t *testing.T, n int) []Change {
 	}
 	return out
 }
+
+// A finding may give one value of a text in which more changes.
+func TestOneValueOfATextIsNotItsDiff(t *testing.T) {
+	load := func(text string) *object.Object {
+		objects, errs := object.Parse("u", "x.yaml", []byte(text))
+		if len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		return objects[0]
+	}
+	const before = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a.yaml: |\n    x: 1\n    y: 1\n"
+	b, a := load(before), load(strings.ReplaceAll(before, "1\n", "2\n"))
+	c := NewChange(diff.Compare(object.NewSet([]*object.Object{b}), object.NewSet([]*object.Object{a}), diff.Options{})[0])
+	f := Finding{Finding: rule.Finding{Rule: "r", Severity: rule.Warning, Unit: "u", Ref: c.Ref, Path: `data["a.yaml"]`, Before: object.Of(1), After: object.Of(2)}}
+	r := &Report{Changes: []Change{c}, Findings: []Finding{f}}
+	if saidAbove(r, c, r.Findings, 100) {
+		t.Error("two values change, a finding gives one, and the diff is left out")
+	}
+}
