@@ -79,6 +79,9 @@ func touched(s side, u render.Unit, changed pathSet) (files []string, known bool
 	return slices.Compact(files), true
 }
 
+// mostSources is how many changed files are kept of a unit.
+const mostSources = 50
+
 // shownSources gives the changed inputs of a unit as the report has them. A library
 // of thousands of files may be an input of hundreds of units, so only the nearest
 // are kept; of plain manifests each is the source of its own objects.
@@ -86,9 +89,8 @@ func shownSources(p pairing) []string {
 	if p.unit.Renderer == "plain" {
 		return p.sources
 	}
-	const most = 50
 	list := report.Nearest(p.sources, p.unit.Path+"/.")
-	list = list[:min(len(list), most)]
+	list = list[:min(len(list), mostSources)]
 	slices.Sort(list)
 	return list
 }

@@ -215,9 +215,8 @@ func (c *comparison) find(ctx context.Context, base, head *side) ([]pairing, *re
 	c.lost = lostFiles(*base, *head, set)
 	for sk := range skipped {
 		u := report.Unit{Name: sk.Path, Status: report.Skipped, Error: sk.Reason}
-		if unread(sk.Reason) {
-			u.Sources = set.below(sk.Path)
-		}
+		u.Sources = set.below(sk.Path)
+		u.Sources = u.Sources[:min(len(u.Sources), mostSources)]
 		if c.folders {
 			notInProject(&u, set)
 		}
@@ -244,12 +243,6 @@ func (c *comparison) find(ctx context.Context, base, head *side) ([]pairing, *re
 		rep.Units = nil // said by the first part
 	}
 	return units, rep, c.markSame(ctx, *base, *head, units)
-}
-
-// unread says whether what was left out for this reason may well have been meant
-// for the cluster, so that a change of it is one that was not looked at.
-func unread(reason string) bool {
-	return reason == "not text" || strings.Contains(reason, "looks like a manifest")
 }
 
 // lostFiles gives the files that are read on one side and left out on the other,

@@ -153,7 +153,10 @@ func mdNotLookedMost(r *Report, o Options, most, limit int) string {
 			fmt.Fprintf(&b, "> - %s: %s\n", inUnits(cutNames(names(why.units)), mdCode), mdCode(cut(why.text, limit)))
 		}
 	}
-	if skipped := reasons(r, Skipped); len(skipped) > 0 {
+	if skipped, others := skips(r); len(skipped)+len(others) > 0 {
+		if len(others) <= fewReasons {
+			skipped, others = append(skipped, others...), nil
+		}
 		fmt.Fprintf(&b, "\n<details><summary>Skipped: %d</summary>\n\n", r.Count(Skipped))
 		for i, why := range skipped {
 			if i == most {
@@ -161,6 +164,9 @@ func mdNotLookedMost(r *Report, o Options, most, limit int) string {
 				break
 			}
 			fmt.Fprintf(&b, "- %s: %s\n", inUnits(cutNames(names(why.units)), mdCode), mdProse(cut(why.text, limit)))
+		}
+		if len(others) > 0 {
+			fmt.Fprintf(&b, "- %s\n", untouched(others))
 		}
 		b.WriteString("\n</details>\n")
 	}

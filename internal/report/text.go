@@ -202,10 +202,13 @@ func (t *text) failed() {
 
 // beside tells what was left out, and what is to be known of single units.
 func (t *text) beside() {
-	if skipped := reasons(t.r, Skipped); len(skipped) > 0 && !t.o.Quiet {
+	if touched, others := skips(t.r); len(touched)+len(others) > 0 && !t.o.Quiet {
 		t.printf("\n%s\n", t.paint(bold, "Skipped"))
-		for _, why := range skipped {
-			t.printf("  %s: %s\n", inUnits(names(why.units), inert), inert(why.text))
+		t.skipped(touched, true)
+		if t.o.Times || len(others) <= fewReasons {
+			t.skipped(others, t.o.Times)
+		} else {
+			t.printf("  %s (-v lists them)\n", untouched(others))
 		}
 	}
 	titled := false
@@ -216,6 +219,20 @@ func (t *text) beside() {
 				titled = true
 			}
 			t.printf("  %s: %s\n", inert(u.Name), inert(n))
+		}
+	}
+}
+
+// skipped tells reasons, with all of their units or with the first.
+func (t *text) skipped(list []reason, all bool) {
+	for _, why := range list {
+		units := names(why.units)
+		if !all {
+			t.printf("  %s: %s\n", inUnits(units, inert), inert(why.text))
+			continue
+		}
+		for _, u := range units {
+			t.printf("  %s: %s\n", inert(u), inert(why.text))
 		}
 	}
 }

@@ -114,11 +114,17 @@ func verdicts(r *Report) []verdict {
 func touchedSkips(r *Report) int {
 	n := 0
 	for _, u := range r.Units {
-		if u.Status == Skipped && len(u.Sources) > 0 {
+		if u.Status == Skipped && len(u.Sources) > 0 && (u.Renderer != "" || unread(u.Error)) {
 			n++
 		}
 	}
 	return n
+}
+
+// unread says whether what was left out for this reason may well have been meant
+// for the cluster, so that a change of it is one that was not looked at.
+func unread(reason string) bool {
+	return reason == "not text" || strings.Contains(reason, "looks like a manifest")
 }
 
 type verdict struct{ icon, level, words string }
@@ -404,10 +410,35 @@ type reason struct {
 // reasons groups the units of one status by their error. A fault in a library that
 // several units come to by their own ways is one fault, told without the ways.
 func reasons(r *Report, s Status) []reason {
+	return reasonsOf(r, func(u Unit) bool { return u.Status == s })
+}
+
+// fewReasons is how many reasons are told for what is skipped and untouched.
+const fewReasons = 4
+
+// skips gives what was skipped and the change touches, or may: units are rendered
+// only then. The others come second.
+func skips(r *Report) (touched, others []reason) {
+	of := func(want bool) func(Unit) bool {
+		return func(u Unit) bool { return u.Status == Skipped && (u.Renderer != "" || len(u.Sources) > 0) == want }
+	}
+	return reasonsOf(r, of(true)), reasonsOf(r, of(false))
+}
+
+// untouched tells of many things that were skipped and that the change does not touch.
+func untouched(others []reason) string {
+	n := 0
+	for _, why := range others {
+		n += len(why.units)
+	}
+	return fmt.Sprintf("%s that this change does not touch, for %s", plural(n, "other"), plural(len(others), "reason"))
+}
+
+func reasonsOf(r *Report, of func(Unit) bool) []reason {
 	var out []reason
 	at := map[string]int{}
 	for _, u := range r.Units {
-		if u.Status != s {
+		if !of(u) {
 			continue
 		}
 		cause, _, _ := strings.Cut(u.Error, " (called from ")
