@@ -1,7 +1,7 @@
 # What a developer of prdiff types often. Everything here is plain go; nothing
 # needs make.
 
-.PHONY: build test race fuzz browser bench e2e lint update demo
+.PHONY: build test race fuzz browser screenshots bench e2e lint update demo
 
 build:
 	go build -o prdiff ./cmd/prdiff
@@ -25,13 +25,17 @@ fuzz:
 		done; \
 	done
 
-# Clicks through the HTML report; needs Chromium.
+# Clicks through the HTML report, and has axe look at it; needs Chromium and npm.
 browser:
-	go test -tags browser ./internal/report -run Browser -chromium chromium
+	go test -tags browser ./internal/report -run Browser -chromium chromium -axe "$$(.ci/screenshots --tools)/axe-core/axe.min.js"
 
 # Ratios against the naive way and against other tools, which it installs. Run it on
 # a machine at rest: it takes some ten minutes.
 bench: rivals := $(shell go env GOPATH)/bin/prdiff-rivals
+# Pictures of reports, those of the README among them; needs Chromium, npm and pngquant.
+screenshots:
+	.ci/screenshots --readme
+
 bench:
 	GOBIN=$(rivals) go install github.com/homeport/dyff/cmd/dyff@v1.12.0
 	GOBIN=$(rivals) go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1

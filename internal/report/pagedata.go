@@ -242,7 +242,7 @@ func (p *pageMaker) finding(f Finding, changes map[object.Ref]int) {
 		Advice: sentence(strings.Join(strings.Fields(inert(f.Advice)), " ")), Change: -1,
 		Similar: similarText(similar(p.r, f), inert),
 	}
-	at, hunk, _ := findingHunk(p.r, f, 60)
+	at, hunk, _ := findingHunk(p.r, f, 24)
 	if out.Hunk = hunk; at != "" && hunk != nil {
 		out.Hunk = append([]string{" " + at}, hunk...)
 	}

@@ -169,7 +169,11 @@ func accounting(r *Report) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %s %s", len(changed), plural(looked, "unit"), changeVerb(len(changed)))
+	verb := changeVerb(len(changed))
+	if looked == 1 {
+		verb = "changes" // "0 of 1 unit changes"
+	}
+	fmt.Fprintf(&b, "%d of %s %s", len(changed), plural(looked, "unit"), verb)
 	if len(visible) > 0 {
 		fmt.Fprintf(&b, ", %s: +%d ~%d −%d", plural(len(visible), "object"),
 			counts[diff.Create], counts[diff.Update]+counts[diff.Replace]+counts[diff.Rename], counts[diff.Delete])

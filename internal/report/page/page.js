@@ -28,6 +28,7 @@
   const plural = (n, one) => n === 1 ? '1 ' + one : n.toLocaleString('en') + ' ' + one + 's';
   function unitWords(units) {
     const names = units.map((u) => data.units[u]);
+    if (names.length === 1 && names[0] === '.') return ''; // where the reader stands
     if (names.length < 3) return names.join(' and ');
     return 'the same in ' + names.length.toLocaleString('en') + ' units: ' + names[0] + ' and ' + (names.length - 1).toLocaleString('en') + ' more';
   }
@@ -114,14 +115,19 @@
     const answering = (s) => (x.old ? s[0] : 0) + (x.new ? s[1] : 0);
     const steps = [null, ...x.steps]; // the first is the time before the merge
     const each = Math.max(1, Math.ceil(total / 280)); // pods of one dot
-    const W = 720, columns = 28, dot = 10, gap = 4;
+    // On a phone the parts stand one below the other, so that their texts can be read.
+    const narrow = window.innerWidth < 640;
+    const W = narrow ? 400 : 720, columns = narrow ? 24 : 28, dot = 10, gap = 4;
     const dotRows = (n) => Math.max(1, Math.ceil(Math.ceil(n / each) / columns));
     const most = [x.before, Math.max(...x.steps.map((s) => s[1]))];
-    const podsX = 270, top = 30, oldH = dotRows(most[0]) * (dot + gap), newY = top + oldH + 46, newH = dotRows(most[1]) * (dot + gap);
-    const chartY = newY + newH + 26, chartH = 54, H = chartY + chartH + 26;
-    const svg = svgEl('svg', { viewBox: `0 0 ${W} ${H}`, role: 'img', 'aria-label': 'who answers for ' + f.name + ' while ' + x.workload + ' rolls out: the sentence below says it for each step' });
-    const midOld = top + oldH / 2, midNew = newY + newH / 2, serviceY = (midOld + midNew) / 2;
-    const edges = [
+    const podsX = narrow ? 8 : 270, top = narrow ? 108 : 30, oldH = dotRows(most[0]) * (dot + gap), newY = top + oldH + 46, newH = dotRows(most[1]) * (dot + gap);
+    const chartY = newY + newH + (narrow ? 78 : 26), labelY = narrow ? newY + newH + 10 : chartY, chartH = 54, H = chartY + chartH + 26;
+    const svg = svgEl('svg', { viewBox: `0 0 ${W} ${H}`, class: narrow ? 'narrow' : '', role: 'img', 'aria-label': 'who answers for ' + f.name + ' while ' + x.workload + ' rolls out: the sentence below says it for each step' });
+    const midOld = top + oldH / 2, midNew = newY + newH / 2, serviceY = narrow ? 32 : (midOld + midNew) / 2;
+    const edges = narrow ? [
+      svgEl('path', { d: `M40 ${serviceY + 26} L 40 ${top - 26}` }),
+      svgEl('path', { d: `M150 ${serviceY} C 440 ${serviceY}, 450 ${newY - 15}, 210 ${newY - 15}` }),
+    ] : [
       svgEl('path', { d: `M150 ${serviceY} C 205 ${serviceY}, 205 ${midOld}, ${podsX - 12} ${midOld}` }),
       svgEl('path', { d: `M150 ${serviceY} C 205 ${serviceY}, 205 ${midNew}, ${podsX - 12} ${midNew}` }),
     ];
@@ -138,7 +144,7 @@
     const share = (n) => n ? x.before / n : 0;
     const counts = steps.map((s) => s ? answering(s) : x.before);
     const peak = Math.max(...counts.map(share), 1), bw = (W - podsX - 60) / steps.length;
-    svg.append(svgEl('text', { x: 8, y: chartY + 14, class: 'small' }, 'traffic of one pod that answers,'), svgEl('text', { x: 8, y: chartY + 30, class: 'small' }, 'against its share before the merge;'), svgEl('text', { x: 8, y: chartY + 46, class: 'small' }, 'red: no pod answers'));
+    svg.append(svgEl('text', { x: 8, y: labelY + 14, class: 'small' }, 'traffic of one pod that answers,'), svgEl('text', { x: 8, y: labelY + 30, class: 'small' }, 'against its share before the merge;'), svgEl('text', { x: 8, y: labelY + 46, class: 'small' }, 'red: no pod answers'));
     const bars = steps.map((s, i) => {
       const n = counts[i], h = n ? Math.max(3, share(n) / peak * chartH) : chartH;
       const b = svgEl('rect', { x: podsX + i * bw, y: chartY + chartH - h, width: Math.max(2, bw - 3), height: h });
@@ -155,7 +161,7 @@
       const i = +slider.value, s = steps[i] || [x.before, 0], n = counts[i], first = !steps[i];
       const on = [first || x.old, !first && x.new], hot = share(n) >= 1.5;
       [0, 1].forEach((g) => {
-        titles[g].textContent = (g ? 'new pods: ' : 'pods from before the merge: ') + s[g].toLocaleString('en') + ' ready' + (s[g] && !on[g] ? ', out of reach' : '');
+        titles[g].textContent = (g ? 'new pods: ' : narrow ? 'pods from before: ' : 'pods from before the merge: ') + s[g].toLocaleString('en') + ' ready' + (s[g] && !on[g] ? ', out of reach' : '');
         edges[g].setAttribute('class', on[g] && s[g] ? 'edge' : 'edge lost');
         dots[g].forEach((d, k) => d.setAttribute('class', 'pod' + (k * each >= s[g] ? ' gone' : on[g] ? hot ? ' hot' : ' on' : '')));
       });
