@@ -148,6 +148,10 @@ func reportTarget(p *rule.Pass, c diff.Change, was, now metric) {
 			f.Consequence = "it scales up only when pods use more than they request"
 		}
 	}
+	if before, after := b.Millis(), a.Millis(); now.unit == "" && before > 0 && after >= 10*before {
+		f.Severity = rule.Warning
+		f.Consequence = "ten times as much has to pile up, or more, before it scales up"
+	}
 	p.Report(c, f)
 }
 

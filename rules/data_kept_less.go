@@ -101,8 +101,9 @@ func checkDataKeptLess(p *rule.Pass, c diff.Change) {
 		return
 	}
 	before, after := clientparam.Settings(c.Before), clientparam.Settings(c.After)
+	kind := strings.ToLower(c.Ref.Kind)
 	for _, k := range keepings {
-		b, a := keptAt(before, k), keptAt(after, k)
+		b, a := keptAt(before, k, kind), keptAt(after, k, kind)
 		if b.value == a.value && b.set == a.set {
 			continue
 		}
@@ -150,12 +151,12 @@ func mayKeepLess(c diff.Change) bool {
 }
 
 // keptAt finds a setting among those of an object: the first one of its name.
-func keptAt(all []clientparam.Setting, k keeping) keptSetting {
+func keptAt(all []clientparam.Setting, k keeping, kind string) keptSetting {
 	for _, s := range all {
 		if !s.Known || !namesSetting(s.Name, k.name) || strings.Contains(s.Value, "{{") {
 			continue
 		}
-		if len(k.software) > 0 && !s.About(k.software...) {
+		if len(k.software) > 0 && !s.About(k.software...) && !slices.Contains(k.software, kind) {
 			continue
 		}
 		return keptSetting{s.Name[strings.LastIndexByte(s.Name, ' ')+1:], s.Value, true, s.Path}

@@ -36,6 +36,7 @@ func checkMonitoringLabelsChanged(p *rule.Pass, c diff.Change) {
 	if _, ok := selectorField[c.Ref.Kind]; ok {
 		checkSelectedLabels(p, c)
 		checkSeriesLabels(p, c)
+		checkMonitoredPort(p, c)
 		return
 	}
 	checkPrometheusSelectors(p, c)
@@ -137,6 +138,30 @@ func checkSeriesLabels(p *rule.Pass, c diff.Change) {
 			continue
 		}
 		p.Report(c, x)
+	}
+}
+
+// checkMonitoredPort tells of a ServiceMonitor that begins to ask for a port which none of
+// the Services that it selects has.
+func checkMonitoredPort(p *rule.Pass, c diff.Change) {
+	if c.Ref.Kind != "ServiceMonitor" {
+		return
+	}
+	asked := map[string]bool{}
+	for _, e := range c.Before.At("spec.endpoints").Items() {
+		asked[e.Field("port").Text()] = true
+	}
+	services := monitored(p.After, c.After)
+	for i, e := range c.After.At("spec.endpoints").Items() {
+		port := e.Field("port").Text()
+		if port == "" || asked[port] || len(services) == 0 || slices.ContainsFunc(services, func(ref object.Ref) bool {
+			return slices.ContainsFunc(servicePorts(p.After.Get(ref)), func(s servicePort) bool { return s.name == port })
+		}) {
+			continue
+		}
+		p.Report(c, rule.Finding{Path: object.Path("spec.endpoints").Index(i).Key("port"), Severity: rule.Error, Related: services,
+			Message:     fmt.Sprintf("it asks for port %s, which %s does not have", port, refNames(services)),
+			Consequence: "nothing is scraped, and alerts on these series fall silent"})
 	}
 }
 

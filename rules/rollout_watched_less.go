@@ -2,8 +2,10 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/prdiff/prdiff/internal/diff"
+	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/rule"
 )
 
@@ -17,15 +19,54 @@ var RolloutWatchedLess = &rule.Rule{
 minReadySeconds is how long a new pod must stay ready before the rollout goes on to the next: without it a version that crashes after
 ten seconds is on all pods before anybody sees it. progressDeadlineSeconds is how long a Deployment may make no progress: below the
 time that its pods need to start, every rollout is reported as failed, and tools that wait for it roll back or stop the pipeline. The
-API server refuses a deadline that is not greater than minReadySeconds.`,
+API server refuses a deadline that is not greater than minReadySeconds.
+
+Of an Argo Rollout the steps are looked at, too: a canary that no longer waits, and one that no analysis judges any more, is a rolling update by another name.`,
 	Advice: `Keep minReadySeconds above the time in which a bad version shows itself, 10 to 30 seconds for most, and the deadline above
 minReadySeconds plus what the startup probe allows, with room for scheduling and image pull.`,
-	Kinds:   []string{"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps"},
+	Kinds:   []string{"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "Rollout.argoproj.io"},
 	Actions: updates,
 	Check:   checkRolloutWatchedLess,
 }
 
+// checkCanary tells of steps in which a canary waited, or was judged, and does no longer
+// (https://argo-rollouts.readthedocs.io/en/stable/features/canary/).
+func checkCanary(p *rule.Pass, c diff.Change) {
+	const canary = "spec.strategy.canary"
+	if !c.Before.At(canary).Exists() || !c.After.At(canary).Exists() {
+		return
+	}
+	judged := func(o *object.Object) bool {
+		return o.At(canary+".analysis").Exists() || slices.ContainsFunc(itemsOf(o.At(canary+".steps")), func(s object.Value) bool { return s.Field("analysis").Exists() || s.Field("experiment").Exists() })
+	}
+	pauses := func(o *object.Object) (timed, manual int) {
+		for _, s := range o.At(canary + ".steps").Items() {
+			switch pause := s.Field("pause"); {
+			case pause.Exists() && pause.Field("duration").Exists():
+				timed++
+			case pause.Exists():
+				manual++
+			}
+		}
+		return timed, manual
+	}
+	if judged(c.Before) && !judged(c.After) {
+		p.Report(c, rule.Finding{Path: canary, Message: "no analysis judges the canary any more", Consequence: "a bad version goes on to all pods unless somebody sees it and stops it"})
+	}
+	wasTimed, wasManual := pauses(c.Before)
+	timed, manual := pauses(c.After)
+	switch {
+	case wasTimed+wasManual > 0 && timed+manual == 0:
+		p.Report(c, rule.Finding{Path: canary + ".steps", Message: "the canary no longer waits at any step", Consequence: "a new version takes all requests as fast as its pods start"})
+	case wasManual > 0 && manual == 0:
+		p.Report(c, rule.Finding{Path: canary + ".steps", Severity: rule.Note, Message: "the canary no longer waits until somebody lets it go on", Consequence: "it goes on by the clock, whether anybody looks or not"})
+	}
+}
+
 func checkRolloutWatchedLess(p *rule.Pass, c diff.Change) {
+	if c.Ref.Kind == "Rollout" {
+		checkCanary(p, c)
+	}
 	if !touched(c, "progressDeadlineSeconds", "minReadySeconds") {
 		return
 	}

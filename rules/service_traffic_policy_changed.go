@@ -2,6 +2,8 @@ package rules
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
@@ -68,6 +70,8 @@ func checkServiceTrafficPolicyChanged(p *rule.Pass, c diff.Change) {
 		}
 		p.Report(c, f)
 	}
+	checkWhoReaches(p, c)
+	checkAppProtocol(p, c)
 	was, _ := c.Before.At("spec.publishNotReadyAddresses").Bool()
 	if is, _ := c.After.At("spec.publishNotReadyAddresses").Bool(); is != was {
 		f := rule.Finding{Path: "spec.publishNotReadyAddresses", Related: refs(running)}
@@ -97,4 +101,55 @@ func everyNode(workloads []object.Workload) bool {
 		}
 	}
 	return false
+}
+
+// checkWhoReaches tells of addresses that a load balancer lets in, or no longer does.
+func checkWhoReaches(p *rule.Pass, c diff.Change) {
+	const path = "spec.loadBalancerSourceRanges"
+	if serviceType(c.After) != "LoadBalancer" || serviceType(c.Before) != "LoadBalancer" {
+		return
+	}
+	ranges := func(o *object.Object) []string {
+		if r := o.At(path).Texts(); len(r) > 0 {
+			return r
+		}
+		return []string{"0.0.0.0/0"} // https://kubernetes.io/docs/concepts/services-networking/service/#loadbalancer
+	}
+	before, after := ranges(c.Before), ranges(c.After)
+	open := func(all []string) bool { return slices.Contains(all, "0.0.0.0/0") || slices.Contains(all, "::/0") }
+	var lost []string
+	for _, r := range before {
+		if !slices.ContainsFunc(after, func(a string) bool { return a == r || rangeHolds(a, r) }) {
+			lost = append(lost, r)
+		}
+	}
+	switch {
+	case open(after) && !open(before):
+		p.Report(c, rule.Finding{Path: path, Message: fmt.Sprintf("the load balancer lets everybody in, and only %s before", listed(before)), Consequence: "what counted on callers from there alone is open to the world"})
+	case !open(after) && len(lost) > 0:
+		p.Report(c, rule.Finding{Path: path, Message: fmt.Sprintf("the load balancer no longer lets %s in", listed(lost)), Consequence: "connections from there are dropped without an answer"})
+	}
+}
+
+// rangeHolds says whether a range of addresses holds all of another one.
+func rangeHolds(outer, inner string) bool {
+	o, err := netip.ParsePrefix(outer)
+	i, alsoErr := netip.ParsePrefix(inner)
+	return err == nil && alsoErr == nil && o.Bits() <= i.Bits() && o.Contains(i.Addr())
+}
+
+// checkAppProtocol tells of ports whose protocol above TCP is said to be another one.
+func checkAppProtocol(p *rule.Pass, c diff.Change) {
+	for _, a := range servicePorts(c.After) {
+		for _, b := range servicePorts(c.Before) {
+			if a.number != b.number || a.protocol != b.protocol {
+				continue
+			}
+			was, now := c.Before.At(string(b.path)).Field("appProtocol").Text(), c.After.At(string(a.path)).Field("appProtocol").Text()
+			if was != now && was != "" {
+				p.Report(c, rule.Finding{Path: a.path.Key("appProtocol"), Message: fmt.Sprintf("appProtocol of %s goes from %s to %s", a, was, orText(now, "none")),
+					Consequence: "a mesh, gateway or ingress controller speaks another protocol with the pods: they refuse what they do not speak"})
+			}
+		}
+	}
 }
