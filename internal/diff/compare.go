@@ -68,10 +68,10 @@ func (e *engine) change(m match) (Change, bool) {
 		c.Action, c.RenamedFrom = Rename, m.before.Ref
 		c.hashed = m.hashed
 	}
-	unsettled := m.after.Root().HoldsUnsettled()
-	if !unsettled && m.before.Root().Equal(m.after.Root()) {
+	if m.before.Root().Settled(m.after.Root()) {
 		return c, m.renamed
 	}
+	unsettled := m.after.Root().HoldsUnsettled()
 	nb := e.schemas.root(m.before)
 	na := e.schemas.root(m.after)
 	w := walker{renaming: e.renaming, unsettled: unsettled}

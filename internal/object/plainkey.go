@@ -1,6 +1,9 @@
 package object
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // A keyCache remembers keys: manifests use few, again and again.
 type keyCache [256]string
@@ -34,7 +37,8 @@ func (p *plainReader) key() (key string, ok, found bool) {
 	}
 	if i > start && i < len(p.b) && p.b[i] == ':' && (i+1 == len(p.b) || p.b[i+1] == ' ' || p.b[i+1] == '\n') {
 		text := p.keys.text(p.b[start:i])
-		if i-start > maxKey || text[0] == '-' {
+		// Of digits alone, 2^63 and above is what YAML can read and JSON has no key for.
+		if i-start > maxKey || text[0] == '-' || i-start > 18 && strings.Trim(text, "0123456789_") == "" {
 			return "", false, true
 		}
 		p.i = i + 1

@@ -26,6 +26,39 @@ func (v Value) Unsettled() bool {
 	return v.Type() == String && strings.Contains(v.Text(), Unsettled)
 }
 
+// Settled says whether v and o are equal and hold no such text, in one walk.
+func (v Value) Settled(o Value) bool { return settled(v.raw, o.raw) }
+
+func settled(a, b any) bool {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		for k, xv := range x {
+			if yv, ok := y[k]; !ok || !settled(xv, yv) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		y, ok := b.([]any)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		for i := range x {
+			if !settled(x[i], y[i]) {
+				return false
+			}
+		}
+		return true
+	case string:
+		return a == b && (len(x) < len(Unsettled) || !strings.Contains(x, Unsettled))
+	}
+	return equal(a, b) && !Value{a}.Unsettled()
+}
+
 // HoldsUnsettled says whether there is such a text anywhere in v.
 func (v Value) HoldsUnsettled() bool {
 	switch x := v.raw.(type) {
