@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -395,6 +396,24 @@ func TestE2EWorkflows(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil {
 		t.Errorf("actionlint finds nothing in a workflow that is wrong: %s", out)
 	}
+}
+
+// TestE2EInjections has GitHub's own parser read what is made of the injection
+// texts (https://github.com/github/cmark-gfm): two parsers of Markdown seldom agree.
+func TestE2EInjections(t *testing.T) {
+	before := renderMarkdown
+	defer func() { renderMarkdown = before }()
+	renderMarkdown = func(md []byte) ([]byte, error) {
+		cmd := exec.Command("cmark-gfm", "--unsafe", "--hardbreaks", "-e", "footnotes", "-e", "table", "-e", "strikethrough", "-e", "autolink", "-e", "tasklist", "-e", "tagfilter")
+		cmd.Stdin = bytes.NewReader(md)
+		return cmd.Output()
+	}
+	page, err := renderMarkdown([]byte("| a |\n|---|\n| www.evil.example |"))
+	if err != nil || !strings.Contains(string(page), `<a href="http://www.evil.example">`) {
+		t.Fatalf("cmark-gfm: %v, %s", err, page)
+	}
+	t.Run("fields", TestInjections)
+	t.Run("names", TestInjectionsThroughNames)
 }
 
 // obeyed is a line in which act says that it has carried out a workflow command;
