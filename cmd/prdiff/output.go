@@ -75,12 +75,8 @@ func (e env) writeFile(o output, r *report.Report, options report.Options) error
 
 // fit says how large the terminal is, and what it can do.
 func (e env) fit(o *report.Options) {
-	f, ok := e.stdout.(*os.File)
-	if !ok || e.inActions() {
-		return
-	}
-	width, height, err := term.GetSize(int(f.Fd()))
-	if err != nil {
+	width, height := e.size()
+	if width == 0 || e.inActions() {
 		return
 	}
 	pager := e.pager()
@@ -120,11 +116,30 @@ func (e env) pager() []string {
 	if len(words) == 0 || words[0] == "cat" || e.getenv("CI") != "" || e.getenv("TERM") == "dumb" || !isTerminal(e.stdout) || !isTerminal(e.stdin) {
 		return nil
 	}
+	// A terminal of no size is one that a program made for us (script, expect): nobody
+	// sees it, and no key will be pressed.
+	if width, height := e.size(); width == 0 || height == 0 {
+		return nil
+	}
 	path, err := exec.LookPath(words[0])
 	if err != nil {
 		return nil
 	}
 	return append([]string{path}, words[1:]...)
+}
+
+// size gives the columns and rows of the terminal, 0 when stdout is none or they are
+// not known.
+func (e env) size() (width, height int) {
+	f, ok := e.stdout.(*os.File)
+	if !ok {
+		return 0, 0
+	}
+	width, height, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return width, height
 }
 
 // page writes a text for people: through a pager when there is one and stdout is a

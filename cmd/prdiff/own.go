@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"net/url"
-	"os"
 	"regexp"
-
-	"golang.org/x/term"
 
 	"github.com/prdiff/prdiff/internal/config"
 	"github.com/prdiff/prdiff/internal/incident"
@@ -56,14 +53,7 @@ func (e env) library(ctx context.Context) (*incident.Library, error) {
 
 // width is that of the terminal in columns, 0 when stdout is none.
 func (e env) width() int {
-	f, ok := e.stdout.(*os.File)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
+	width, _ := e.size()
 	return width
 }
 
