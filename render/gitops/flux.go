@@ -17,6 +17,7 @@ const (
 	fluxKustomize = "kustomize.toolkit.fluxcd.io"
 	fluxHelm      = "helm.toolkit.fluxcd.io"
 	fluxSource    = "source.toolkit.fluxcd.io"
+	fluxOperator  = "fluxcd.controlplane.io"
 )
 
 const elsewhere = "points into another repository"
@@ -49,6 +50,42 @@ func (w *side) kustomization(o *object.Object) (d Definition, wait string) {
 	wait = w.variables(o, spec.Field("postBuild"), &d)
 	return d, wait
 }
+
+// synced gives the source and the Kustomization that the Flux Operator makes of the
+// spec.sync of a FluxInstance
+// (https://fluxoperator.dev/docs/crd/fluxinstance/#sync-configuration); nil when o
+// is none, or has none.
+func synced(o *object.Object) []*object.Object {
+	sync := o.At("spec.sync")
+	if o.Ref.Group != fluxOperator || o.Ref.Kind != "FluxInstance" || sync.Type() != object.Map {
+		return nil
+	}
+	meta := map[string]any{"name": or(sync.Field("name").Text(), or(o.Ref.Namespace, "flux-system"))}
+	if o.Ref.Namespace != "" {
+		meta["namespace"] = o.Ref.Namespace
+	}
+	kind := or(sync.Field("kind").Text(), "GitRepository")
+	ref := map[string]any{"name": sync.Field("ref").Text()}
+	if kind != "GitRepository" {
+		ref = map[string]any{"tag": sync.Field("ref").Text()}
+	}
+	var out []*object.Object
+	for _, m := range []map[string]any{
+		{"apiVersion": fluxSource + "/v1", "kind": kind, "metadata": plainCopy(meta), "spec": map[string]any{"url": sync.Field("url").Text(), "ref": ref}},
+		{"apiVersion": fluxKustomize + "/v1", "kind": "Kustomization", "metadata": plainCopy(meta), "spec": map[string]any{
+			"path": or(sync.Field("path").Text(), "./"), "prune": true, "sourceRef": map[string]any{"kind": kind, "name": meta["name"]},
+		}},
+	} {
+		made, err := object.New(o.Ref.Unit, o.Origin, m)
+		if err != nil {
+			return nil
+		}
+		out = append(out, made)
+	}
+	return out
+}
+
+func plainCopy(m map[string]any) map[string]any { return overlay(nil, m) }
 
 // fluxPath finds the folder that a source and a path in it name.
 func (w *side) fluxPath(o *object.Object, ref object.Value, at string, s *Source, d *Definition) {

@@ -177,7 +177,7 @@ func (w *side) object(group, kind, namespace, name string) *object.Object {
 }
 
 // marks are what every object that is followed has in its text.
-var marks = [][]byte{[]byte("argoproj.io"), []byte("toolkit.fluxcd.io")}
+var marks = [][]byte{[]byte("argoproj.io"), []byte("toolkit.fluxcd.io"), []byte(fluxOperator + "/")}
 
 // mayDeclare says whether what a unit reads speaks of Argo CD or Flux at all.
 // Vendored libraries are told by their names alone: they are many, and name every
@@ -309,6 +309,9 @@ func (w *side) objects(u render.Unit) []*object.Object {
 		}
 		for _, p := range r.Output.Parts {
 			out = append(out, p.Objects...)
+			for _, o := range p.Objects {
+				out = append(out, synced(o)...)
+			}
 		}
 	}
 	here := w.result(u)

@@ -136,7 +136,7 @@ func excuse(side *jsonnet.Side, l *loader, err error) error {
 	}
 	if fault.Missing != "" {
 		if name := notVendored(side, l.project.root, fault.Missing); name != "" {
-			return &render.SkipError{Reason: fmt.Sprintf("import %q not found: %s is in jsonnetfile.json, but not in the repository; run jb install and commit vendor/", fault.Missing, name)}
+			return &render.SkipError{Reason: fmt.Sprintf("import %q not found: %s is in jsonnetfile.json, but not in the repository; run jb install and commit vendor/ (what git ignores is not read)", fault.Missing, name)}
 		}
 	}
 	reach := side.Reach(l.project.program(l.options.Vars))
