@@ -116,6 +116,7 @@ func (w *side) fluxPath(o *object.Object, ref object.Value, at string, s *Source
 			s.Engine, s.Reason = byNothing, fmt.Sprintf("follows %s of the repository, not this change", pin)
 			return
 		}
+		s.Edit.Ignore = src.Text("spec.ignore")
 	}
 	if found {
 		return

@@ -21,6 +21,9 @@ type Edit struct {
 	// Generate makes a kustomization of all YAML files at and below the folder
 	// when there is none, as Flux does.
 	Generate bool `json:"generate,omitempty"`
+	// Ignore are patterns of files that are then left out, beside those of
+	// .sourceignore: one a line.
+	Ignore string `json:"ignore,omitempty"`
 
 	Namespace         string            `json:"namespace,omitempty"` // instead of the kustomization's own
 	NamePrefix        string            `json:"namePrefix,omitempty"`
@@ -56,6 +59,13 @@ func InputsOf(t *source.Tree, dir string, e Edit) render.Inputs {
 	in := scanWith(t, dir, extra).inputs()
 	if e.Generate && !isOverlay(t, dir) || err != nil {
 		in.Dirs = append(in.Dirs, dir) // a file that appears is a resource too
+		for _, name := range ignoreFiles(dir, nil) {
+			if t.Exists(name) {
+				in.Files = append(in.Files, name)
+			} else {
+				in.Missing = append(in.Missing, name)
+			}
+		}
 	}
 	return in
 }
@@ -84,7 +94,7 @@ func (e Edit) files(t *source.Tree, dir string) (map[string][]byte, error) {
 	switch {
 	case file == "" && e.Generate:
 		file = path.Join(dir, fileNames[0])
-		resources, err := generate(t, dir)
+		resources, err := generate(t, dir, e.Ignore)
 		if err != nil {
 			return nil, err
 		}
@@ -178,11 +188,12 @@ var ignored = []string{".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.
 // kustomization as a whole
 // (https://fluxcd.io/flux/components/kustomize/kustomizations/#generate-kustomizationyaml).
 // Flux refuses the whole folder for a file that is no manifest, so that is an error.
-func generate(t *source.Tree, dir string) ([]any, error) {
+func generate(t *source.Tree, dir, ignore string) ([]any, error) {
 	names, err := t.Files(dir)
 	if err != nil {
 		return nil, err
 	}
+	names = kept(t, dir, names, ignore)
 	overlays := map[string]bool{}
 	for _, name := range names {
 		if at := path.Dir(name); at != dir && slices.Contains(fileNames, path.Base(name)) {
