@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/prdiff/prdiff/internal/diff"
@@ -41,8 +42,8 @@ func checkContainerWithoutResources(p *rule.Pass, c diff.Change) {
 		checkNewWorkloadBounds(p, c)
 		return
 	}
-	if !touched(c, "ontainers") {
-		return
+	if !touched(c) && !slices.ContainsFunc(c.Fields, func(f diff.Field) bool { return strings.HasSuffix(string(f.Path), "ontainers") }) {
+		return // no container comes
 	}
 	before, after, ok := bothWorkloads(p, c)
 	if !ok || givesRequests(p.After, c.After.Ref.Namespace, "memory") {

@@ -95,6 +95,9 @@ func checkIngressControllerChanged(p *rule.Pass, c diff.Change) {
 		checkIngressNGINX(p, c)
 		return
 	}
+	if slices.Contains(servingKinds, c.Ref.GroupKind()) && !touched(c, ".args", ".command") {
+		return
+	}
 	before, after := trustOf(c.Before), trustOf(c.After)
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, ok := after[name]; !ok {

@@ -30,7 +30,7 @@ same place named one before. A headless Service serves every port of its pods, a
 }
 
 func checkServiceAddressWrong(p *rule.Pass, c diff.Change) {
-	if !touched(c, ".env", ".args", ".command", "nnotations", "data") {
+	if c.Ref.Kind != "ConfigMap" && !touched(c, ".env", ".args", ".command", "nnotations") {
 		return
 	}
 	before, after := object.MentionsIn(c.Before), object.MentionsIn(c.After)
