@@ -24,7 +24,7 @@ type plainReader struct {
 // is the given line of its file.
 func decodePlainYAML(text []byte, offset, line int, keys *keyCache) (document, bool) {
 	head := text[:offset]
-	if isMarker(text[offset:], '-') || bytes.HasPrefix(head, []byte("%")) || bytes.Contains(head, []byte("\n%")) || !printable(text) {
+	if isMarker(text[offset:], '-') || hasTabs(head) || bytes.HasPrefix(head, []byte("%")) || bytes.Contains(head, []byte("\n%")) || !printable(text) {
 		return document{}, false
 	}
 	p := plainReader{b: text, i: offset, line: line, keys: keys}
@@ -44,6 +44,18 @@ func decodePlainYAML(text []byte, offset, line int, keys *keyCache) (document, b
 		return document{root: root, line: line, warnings: p.warnings, itemLines: p.itemLines}, true
 	}
 	return document{}, false
+}
+
+// hasTabs says whether a tab stands in the lines before the content, which some
+// readers take for indentation. In comments it is nothing.
+func hasTabs(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		before, _, _ := bytes.Cut(line, []byte("#"))
+		if bytes.IndexByte(before, '\t') >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // printable says whether text is UTF-8 without the characters that YAML forbids
