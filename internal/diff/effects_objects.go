@@ -206,7 +206,7 @@ var effectRules = []effectRule{
 	{"Deployment.apps StatefulSet.apps DaemonSet.apps", "metadata.labels", NoEffect, "the object's own labels are not on its pods"},
 	{"Deployment.apps", "spec.strategy", NoEffect, "rules the next rollout"},
 	{"Deployment.apps", "spec.progressDeadlineSeconds", NoEffect, "only when a stuck rollout is reported"},
-	{"Deployment.apps StatefulSet.apps DaemonSet.apps", "spec.revisionHistoryLimit", NoEffect, "older revisions above it are deleted"},
+	{"Deployment.apps StatefulSet.apps DaemonSet.apps", "spec.revisionHistoryLimit", NoEffect, "revisions beyond the limit are deleted, and cannot be rolled back to"},
 	{"Deployment.apps StatefulSet.apps DaemonSet.apps", "spec.minReadySeconds", InPlace, "changes the pace of this and the next rollout"},
 	{"Deployment.apps", "spec.paused", InPlace, "true holds template changes back, false releases all of them at once"},
 	{"StatefulSet.apps DaemonSet.apps", "spec.updateStrategy.type", NoEffect, "rules the next rollout"},

@@ -49,6 +49,16 @@ func grave(k diff.EffectKind) bool {
 type effect struct {
 	diff.Effect
 	units []string // those that have it, nil when all of the set have
+	name  string   // the word or two in front of what it says
+}
+
+// says gives what follows the name, and what stands between them: a text that
+// begins with the name does not say it twice.
+func (e effect) says() (between, text string) {
+	if rest, ok := strings.CutPrefix(e.Text, e.name+" "); ok {
+		return " ", rest
+	}
+	return ": ", e.Text
 }
 
 // effects gives the consequences of all members and of those that differ, each once, the gravest first.
@@ -83,12 +93,19 @@ func (s same) effects() []effect {
 		})
 	}
 	slices.SortStableFunc(out, func(a, b effect) int { return rank(a) - rank(b) })
+	for i, e := range out {
+		out[i].name = effectName(e.Kind)
+		if e.Kind == diff.NoEffect && out[0].Kind != diff.NoEffect {
+			out[i].name = "besides" // something restarts after all, or ends
+		}
+	}
 	return out
 }
 
 // effectWords says what an effect is, in one line.
 func effectWords(e effect, show func(string) string) string {
-	s := effectName(e.Kind) + ": " + e.Text
+	between, text := e.says()
+	s := e.name + between + text
 	if e.units != nil {
 		s += " (" + inUnits(e.units, show) + ")"
 	}

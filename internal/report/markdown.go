@@ -504,7 +504,11 @@ func mdChanges(r *Report, o Options, told []Finding, room int) (text string, noR
 func mdSummary(c same) string {
 	s := summary(c.Change, mdCell)
 	if effects := c.effects(); len(effects) > 0 && (grave(effects[0].Kind) || noise(c.Change.Change) != "") {
-		s += " · **" + effectName(effects[0].Kind) + "**: " + mdCellProse(shortEffect(effects[0].Text))
+		between, text := effects[0].says()
+		s += " · **" + effects[0].name + "**"
+		if text = shortEffect(text); text != "" {
+			s += between + mdCellProse(text)
+		}
 	}
 	return strings.TrimSuffix(s, ": ")
 }
@@ -527,7 +531,8 @@ func mdChange(c same, o Options, from []string, said bool) string {
 	const most = 400 // lines of one diff
 	var b strings.Builder
 	for _, e := range c.effects() {
-		s := "- **" + effectName(e.Kind) + "**: " + mdProse(cut(e.Text, 400))
+		between, text := e.says()
+		s := "- **" + e.name + "**" + between + mdProse(cut(text, 400))
 		if e.units != nil {
 			s += " (" + inUnits(cutNames(e.units), mdCode) + ")"
 		}

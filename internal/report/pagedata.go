@@ -176,11 +176,11 @@ func (p *pageMaker) change(s same) {
 		out.Origin = inert(c.Origin.String())
 	}
 	for _, e := range s.effects() {
-		text := e.Text
+		_, text := e.says()
 		if e.units != nil {
 			text += " (" + inUnits(e.units, inert) + ")"
 		}
-		out.Effects = append(out.Effects, pageEffect{effectName(e.Kind), inert(text), grave(e.Kind)})
+		out.Effects = append(out.Effects, pageEffect{e.name, inert(text), grave(e.Kind)})
 	}
 	for _, o := range s.others {
 		out.Others = append(out.Others, inert(strings.Join(o.units, ", ")+": "+strings.Join(o.how, ", ")))

@@ -443,7 +443,7 @@ func (t *text) effects(c same) {
 			break
 		}
 		words := effectWords(e, inert)
-		name := effectName(e.Kind)
+		name := e.name
 		code := dim
 		switch {
 		case e.Kind == diff.DataLoss || e.Kind == diff.Refused:

@@ -179,7 +179,13 @@ func accounting(r *Report) string {
 			counts[diff.Create], counts[diff.Update]+counts[diff.Replace]+counts[diff.Rename], counts[diff.Delete])
 	}
 	b.WriteString(".")
-	if n := r.Count(Unchanged); n > 0 {
+	switch n := r.Count(Unchanged); {
+	case n == 0:
+	case n == looked && n == 1:
+		b.WriteString(" It has equal inputs on both sides.")
+	case n == looked:
+		b.WriteString(" All have equal inputs on both sides.")
+	default:
 		fmt.Fprintf(&b, " %s equal inputs on both sides.", subject(n, "has", "have"))
 	}
 	switch f, s := r.Count(Failed), r.Count(Skipped); {
