@@ -31,7 +31,7 @@ func projectOf(before, after, start string) (root string, names [2]string, ok bo
 	b, errB := filepath.EvalSymlinks(before)
 	a, errA := filepath.EvalSymlinks(after)
 	start, errS := filepath.EvalSymlinks(start)
-	if errB != nil || errA != nil || errS != nil || inFolder(a, b) || inFolder(b, a) {
+	if errB != nil || errA != nil || errS != nil {
 		return "", names, false
 	}
 	bound, disk := "", filepath.VolumeName(a)+string(filepath.Separator)
@@ -44,6 +44,37 @@ func projectOf(before, after, start string) (root string, names [2]string, ok bo
 		bound = start
 	default:
 		bound = common(a, b)
+	}
+	return neededBy(b, a, bound)
+}
+
+// projectWithin is projectOf for two folders inside of a third, outside of which
+// nothing is looked at: names are relative to that one, and so is root.
+func projectWithin(before, after, within string) (root string, names [2]string, ok bool) {
+	bound, err := filepath.EvalSymlinks(within)
+	if err != nil {
+		return "", names, false
+	}
+	var dirs [2]string
+	for i, name := range []string{before, after} {
+		dirs[i], err = filepath.EvalSymlinks(filepath.Join(bound, filepath.FromSlash(name)))
+		if err != nil || !inFolder(dirs[i], bound) {
+			return "", names, false
+		}
+	}
+	root, names, ok = neededBy(dirs[0], dirs[1], bound)
+	if !ok {
+		return "", names, false
+	}
+	root, err = filepath.Rel(bound, root)
+	return filepath.ToSlash(root), names, err == nil
+}
+
+// neededBy gives the folder that has two folders and all that they need inside the
+// bound, none when that is nothing or when one holds the other.
+func neededBy(b, a, bound string) (root string, names [2]string, ok bool) {
+	if inFolder(a, b) || inFolder(b, a) {
+		return "", names, false
 	}
 	root = common(a, b)
 	needs := neededAbove(b, bound, neededAbove(a, bound, nil))
@@ -112,6 +143,9 @@ func repositoryAbove(dir string) string {
 // is in it: the root of a Tanka project, and what kustomizations and charts refer to.
 func neededAbove(dir, bound string, needs []string) []string {
 	add := func(p string) {
+		if real, err := filepath.EvalSymlinks(p); err == nil && !inFolder(real, bound) {
+			return // a link leads out, and what it leads to is not read
+		}
 		if inFolder(p, bound) && !inFolder(p, dir) && !slices.Contains(needs, p) {
 			needs = append(needs, p)
 		}

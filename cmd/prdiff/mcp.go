@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -97,10 +98,24 @@ func (e env) compareWithin(ctx context.Context, root *os.Root, s assist.Sides) (
 			}
 			names[i] = name
 		}
+		o := source.Options{Getenv: e.getenv, MaxFileSize: assistFile}
 		var err error
-		if c.src, err = source.Within(root, names[0], names[1], source.Options{Getenv: e.getenv, MaxFileSize: assistFile}); err != nil {
+		if c.src, err = source.Within(root, names[0], names[1], o); err != nil {
 			return nil, err
 		}
+		if c.folders = isFolderWithin(root, names[0]) && isFolderWithin(root, names[1]); c.folders {
+			if project, from, ok := projectWithin(names[0], names[1], root.Name()); ok {
+				whole, err := source.Within(root, project, project, o)
+				if err != nil {
+					return nil, errors.Join(err, c.src.Close())
+				}
+				if err := c.src.Close(); err != nil {
+					return nil, errors.Join(err, whole.Close())
+				}
+				c.src, c.from = whole, from
+			}
+		}
+		c.revs = names
 	}
 	defer c.src.Close()
 	var err error
@@ -116,6 +131,11 @@ func bytesOf(s *string) []byte {
 		return nil
 	}
 	return []byte(*s)
+}
+
+func isFolderWithin(root *os.Root, name string) bool {
+	info, err := root.Stat(filepath.FromSlash(name))
+	return err == nil && info.IsDir()
 }
 
 // nameWithin gives a path, as an assistant writes it, as a name in a folder.

@@ -245,6 +245,54 @@ func TestMCPOfAnotherFolder(t *testing.T) {
 	}
 }
 
+// TestMCPOfOneProject: two environments, and two overlays, get their libraries and
+// bases from where these stand, as on the command line, but not from outside.
+func TestMCPOfOneProject(t *testing.T) {
+	top := t.TempDir()
+	for name, text := range map[string]string{
+		"in/tanka/jsonnetfile.json":               "{}",
+		"in/tanka/lib/web.libsonnet":              `function(n) { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: { replicas: n, selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'web:1' }] } } } }`,
+		"in/tanka/environments/dev/main.jsonnet":  `{ web: (import 'web.libsonnet')(30) }`,
+		"in/tanka/environments/dev/spec.json":     `{"spec": {"namespace": "web"}}`,
+		"in/tanka/environments/prod/main.jsonnet": `{ web: (import 'web.libsonnet')(3) }`,
+		"in/tanka/environments/prod/spec.json":    `{"spec": {"namespace": "web"}}`,
+		"in/base/kustomization.yaml":              "resources: [web.yaml]\n",
+		"in/base/web.yaml":                        "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {selector: {app: web}, ports: [{port: 80}]}\n",
+		"in/overlays/dev/kustomization.yaml":      "resources: [../../base]\n",
+		"in/overlays/prod/kustomization.yaml":     "resources: [../../base]\nnamePrefix: p-\n",
+		"in/overlays/away/kustomization.yaml":     "resources: [../../../outside]\n",
+		"outside/kustomization.yaml":              "resources: [secret-name.yaml]\n",
+		"outside/secret-name.yaml":                "apiVersion: v1\nkind: Service\nmetadata: {name: secret-name}\n",
+	} {
+		file := filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(top, "outside"), filepath.Join(top, "in", "linked")); err != nil {
+		t.Fatal(err)
+	}
+	s := assistant(t, top, t.TempDir(), "--root", "in")
+	got := answer(t, s, "diff_manifests", map[string]any{"beforePath": "tanka/environments/dev", "afterPath": "tanka/environments/prod"})
+	if !got.Complete || len(got.Findings) != 1 || got.Findings[0].Message != "30 pods become 3" {
+		t.Errorf("of two environments diff_manifests tells %+v", got)
+	}
+	text, failed := asked(t, s, "diff_manifests", map[string]any{"beforePath": "overlays/dev", "afterPath": "overlays/prod"})
+	if failed || !strings.Contains(text, `"complete":true`) || !strings.Contains(text, "p-web") {
+		t.Errorf("of two overlays diff_manifests tells %s", text)
+	}
+	text, _ = asked(t, s, "diff_manifests", map[string]any{"beforePath": "overlays/dev", "afterPath": "overlays/away"})
+	if strings.Contains(text, "secret-name") || strings.Contains(text, `"complete":true`) {
+		t.Errorf("a base outside of the folder is read: %s", text)
+	}
+	if text, failed := asked(t, s, "diff_manifests", map[string]any{"beforePath": "overlays/dev", "afterPath": "linked"}); !failed || strings.Contains(text, "secret-name") {
+		t.Errorf("a link out of the folder is followed: %s", text)
+	}
+}
+
 // TestMCPOfATeam: rules and postmortems of a team's own are told, and what is wrong
 // with them takes nothing else away.
 func TestMCPOfATeam(t *testing.T) {

@@ -126,7 +126,7 @@ func NewServer(t Tools) *mcp.Server {
 		name: "diff_manifests", title: "Compare Kubernetes manifests",
 		description: `Compares Kubernetes manifests before and after a change, as the cluster would see them, and says what is dangerous about it, with the incidents that it repeats. ` +
 			`Give either the texts before and after (YAML or JSON, several documents allowed; leave one out for a file that is new or deleted), ` +
-			`or beforePath and afterPath, two folders or two files in the folder that prdiff was started for; folders may hold Tanka, jsonnet or plain manifests. ` +
+			`or beforePath and afterPath, two folders or two files in the folder that prdiff was started for; folders may hold Tanka, jsonnet, Kustomize, Helm or plain manifests, also two environments or overlays of one project. ` +
 			`Values of Secrets are masked.`,
 		do: func(ctx context.Context, in diffInput) (diffOutput, error) { return t.diff(ctx, in, one) },
 	})
