@@ -122,7 +122,7 @@ matter or YAML. Your own are shown in your reports and sent nowhere.`,
 	}, &cobra.Command{
 		Use:     "similar ID",
 		Short:   "Find the incidents that are most like one",
-		Example: "  prdiff incidents similar grafana-loki-selector-2022",
+		Example: "  prdiff incidents similar zalando-coredns-2019",
 		Args:    oneIncident,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			library, err := e.library(cmd.Context())

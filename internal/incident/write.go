@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,18 +17,21 @@ const narrowest = 40
 const usual = 80
 
 // WriteTable writes one line for each match: ID, date, organisation and title,
-// cut to width columns (0 means 80), and the number of entries below. Text from
-// files is printed without its control characters.
+// cut to width columns (0 cuts nothing, for what is not a terminal), and the number
+// of entries below. Text from files is printed without its control characters.
 func WriteTable(w io.Writer, matches []Match, width int) error {
-	width = columns(width)
 	id, org := len("ID"), len("ORGANISATION")
 	for _, m := range matches {
 		id = max(id, utf8.RuneCountInString(m.ID))
 		org = max(org, utf8.RuneCountInString(plain(m.Org)))
 	}
-	id, org = min(id, width/2), min(org, 24)
 	const date = len("2006-01-02")
-	title := width - id - date - org - 6
+	title := math.MaxInt
+	if width > 0 {
+		width = columns(width)
+		id, org = min(id, width/2), min(org, 24)
+		title = width - id - date - org - 6
+	}
 	var b strings.Builder
 	row := func(cells ...string) {
 		line := pad(cells[0], id) + "  " + pad(cells[1], date)
@@ -215,7 +219,7 @@ func WriteMatches(w io.Writer, matches []Match, width int) error {
 		}
 	}
 	if len(matches) == 0 {
-		b.WriteString("no incident fits\n")
+		b.WriteString("no other incident shares its field, its software or its mechanism\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -83,6 +83,19 @@ func TestWritersAgreeWithTheirGoldens(t *testing.T) {
 	}
 }
 
+func TestATableWithoutAWidthIsWhole(t *testing.T) {
+	all := incident.Embedded().All()
+	var b bytes.Buffer
+	if err := incident.WriteTable(&b, incident.Listed(all), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if !strings.Contains(b.String(), e.ID+" ") || !strings.Contains(b.String(), " "+e.Org+" ") || !strings.Contains(b.String(), " "+e.Title+"\n") {
+			t.Errorf("%s is cut", e.ID)
+		}
+	}
+}
+
 func TestLinesKeepToTheirWidth(t *testing.T) {
 	all := incident.Listed(incident.Embedded().All())
 	for _, width := range []int{1, 40, 60, 80, 120} {
