@@ -112,7 +112,15 @@ func (c *comparison) walk(ctx context.Context, base, head *side) error {
 		return err
 	}
 	set := newPathSet(changed)
-	sameFile := func(name string) bool { return len(set.below(name)) == 0 }
+	sameFile := func(name string) bool {
+		for _, s := range []*side{base, head} {
+			names, err := s.links.behind(s.tree, []string{name})
+			if err != nil || slices.ContainsFunc(names, func(n string) bool { return len(set.below(n)) > 0 }) {
+				return false
+			}
+		}
+		return true
+	}
 	same := func(u render.Unit, d *gitops.Definition, _ render.Inputs) bool {
 		ok, _ := sameInputs(base.defining(u, d), head.defining(u, d), u, set)
 		return ok

@@ -9,7 +9,6 @@ import (
 
 	"github.com/prdiff/prdiff/internal/config"
 	"github.com/prdiff/prdiff/internal/report"
-	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
 	"github.com/prdiff/prdiff/render/gitops"
 )
@@ -67,13 +66,12 @@ func touched(s side, u render.Unit, changed pathSet) (files []string, known bool
 	if err != nil || in.Unknown != "" {
 		return nil, false // rendering tells what is wrong
 	}
-	for _, list := range [][]string{in.Files, in.Dirs, in.Missing} {
-		for _, p := range list {
-			files = append(files, changed.below(p)...)
-			if real := resolved(s.tree, p); real != p {
-				files = append(files, changed.below(real)...)
-			}
-		}
+	names := slices.Concat(in.Files, in.Dirs, in.Missing)
+	if names, err = s.links.behind(s.tree, names); err != nil {
+		return nil, false
+	}
+	for _, p := range names {
+		files = append(files, changed.below(p)...)
 	}
 	slices.Sort(files)
 	return slices.Compact(files), true
@@ -93,14 +91,6 @@ func shownSources(p pairing) []string {
 	list = list[:min(len(list), mostSources)]
 	slices.Sort(list)
 	return list
-}
-
-// resolved gives the real name of a path that may lead through links.
-func resolved(t *source.Tree, p string) string {
-	if real, err := t.Resolve(p); err == nil {
-		return real
-	}
-	return p
 }
 
 // sameSettings says whether the configurations of both sides tell a unit the same.

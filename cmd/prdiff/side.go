@@ -28,6 +28,7 @@ type side struct {
 	definitions map[render.Unit]gitops.Definition
 	rendered    map[render.Unit]gitops.Rendered
 	known       *sync.Map // render.Unit to the render.Inputs of it, once asked for
+	links       *linkMap
 }
 
 // openSide opens one state for the commands that look at just one.
@@ -52,7 +53,7 @@ func openSide(ctx context.Context, e env, rev string, work workFlags, tk *tkFlag
 // setUp gives a side its renderers.
 func (s *side) setUp(uses func(string) bool, tk *tkFlags, shop *workshop) error {
 	var err error
-	s.known = &sync.Map{}
+	s.known, s.links = &sync.Map{}, &linkMap{}
 	if s.renderers, err = renderers(s.tree, s.config, uses, tk); err != nil {
 		return err
 	}

@@ -237,6 +237,21 @@ func (t *Tree) Files(dir string) ([]string, error) {
 	return out, nil
 }
 
+// Links lists all links of the tree, in byte order.
+func (t *Tree) Links() ([]string, error) {
+	nodes, err := t.store.nodes()
+	if err != nil {
+		return nil, &fs.PathError{Op: "list", Path: ".", Err: err}
+	}
+	var out []string
+	for _, n := range nodes {
+		if n.isLink() {
+			out = append(out, n.name)
+		}
+	}
+	return out, nil
+}
+
 // relative gives name without the folder dir that it is below.
 func relative(dir, name string) string {
 	if dir == "." {

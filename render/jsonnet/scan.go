@@ -329,6 +329,15 @@ func (s *scanner) takeWord() {
 		top := &s.levels[len(s.levels)-1]
 		inObject := top.bracket == '{' && (s.prev[2] == "{" || s.prev[2] == ",")
 		top.binds = !inObject
+	case "std":
+		// std['nat' + 'ive'], or std given to what looks fields up by name.
+		ahead := scanner{src: s.src, pos: s.pos}
+		field := ahead.next() && ahead.kind == tokSymbol && (ahead.sym == '.' || ahead.sym == ':')
+		tested := s.prev[2] == "in" || s.prev[2] == "(" && (s.prev[1] == "objectHas" || s.prev[1] == "objectHasAll")
+		if !field && !tested && s.prev[2] != "." {
+			s.out.ComputedNative = true
+		}
+		return
 	case "if", "then", "else", "function", "error", "assert", "for", "in", "tailstrict", "super":
 	default:
 		return // other words do not nest

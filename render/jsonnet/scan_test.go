@@ -53,6 +53,11 @@ func TestScanNatives(t *testing.T) {
 		{"the function handed on", "local f = std.native; f('x')", nil, true},
 		{"looked up by text", "std['native']('x')", nil, true},
 		{"a field of that name", "{ native: 'x' }", nil, false},
+		{"looked up by text put together", "std['nat' + 'ive']('x')", nil, true},
+		{"std handed to a function", "std.get(std, 'nat' + 'ive')('x')", nil, true},
+		{"std under another name", "local s = std; s['nat' + 'ive']('x')", nil, true},
+		{"std with a field that looks another one up", "(std { x:: self['nat' + 'ive'] }).x('x')", nil, true},
+		{"std asked for what it has", "if std.objectHas(std, 'trim') && 'trim' in std then std.trim('x')", nil, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -46,7 +46,11 @@ func (r *Renderer) Inputs(t *source.Tree, u render.Unit) (render.Inputs, error) 
 }
 
 func (s *scan) inputs() render.Inputs {
-	return render.Inputs{Files: s.files, Dirs: s.dirs, Missing: s.missing}
+	in := render.Inputs{Files: s.files, Dirs: s.dirs, Missing: s.missing}
+	if len(s.built) > 0 {
+		in.Unknown = s.built[0] + ": builds generators or transformers, which may read any file"
+	}
+	return in
 }
 
 // Render builds one overlay. What it names and the repository does not have makes

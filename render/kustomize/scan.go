@@ -129,6 +129,7 @@ type scan struct {
 	files   []string
 	dirs    []string
 	missing []string
+	built   []string                  // folders that build to configurations of plugins
 	visited map[string]*kustomization // by folder
 	order   []string                  // folders, in the order visited
 	names   map[string]string         // by folder, the name of its kustomization file
@@ -278,27 +279,36 @@ func (s *scan) ref(dir, file string, r ref) {
 		s.missing = append(s.missing, at)
 		s.fail("%s: %s: %s: %w", file, r.field, r.value, plain(err))
 	case info.IsDir() && r.folder:
+		if slices.Contains(pluginFields, r.field) {
+			// What the folder builds to says which files the plugins read.
+			s.built = append(s.built, at)
+		}
 		s.folder(at)
 	case info.IsDir():
 		s.fail("%s: %s: %s is a folder, not a file", file, r.field, r.value)
 	default:
 		s.files = append(s.files, at)
-		if r.field == "generators" || r.field == "transformers" || r.field == "validators" {
+		if slices.Contains(pluginFields, r.field) {
 			data, err := s.tree.ReadFile(at)
 			if err != nil {
 				s.fail("%s: %w", at, err)
 				return
 			}
-			s.pluginConfig(path.Dir(at), at, r.field, data)
+			s.pluginConfig(dir, at, r.field, data)
 		}
 	}
 }
+
+// pluginFields are the fields of a kustomization that hold configurations of plugins.
+var pluginFields = []string{"generators", "transformers", "validators"}
 
 // fileKeys are the fields of builtin plugins that name files.
 var fileKeys = []string{"files", "envs", "env", "path", "paths", "values", "valuesFile"}
 
 // pluginConfig looks through the configuration of generators and transformers:
-// only kustomize's own run, and none of them may fetch anything.
+// only kustomize's own run, and none of them may fetch anything. The files that it
+// names are relative to dir, the folder of the kustomization that uses it, wherever
+// it stands itself (KustTarget.configureExternalGenerators hands on its loader).
 func (s *scan) pluginConfig(dir, file, field string, data []byte) {
 	if field == "patchesStrategicMerge" {
 		return
@@ -334,8 +344,12 @@ func (s *scan) pluginFiles(dir, file, field string, config any) {
 					if remote.MatchString(f) {
 						s.needs = append(s.needs, need{dir: dir, entry: f,
 							text: fmt.Sprintf("%s: %s: needs remote file %s: prdiff renders without network; vendor it into the repository", file, field, f)})
-					} else if at := path.Join(dir, f); fs.ValidPath(at) && s.tree.Exists(at) {
+					} else if at := path.Join(dir, f); !fs.ValidPath(at) {
+						continue // no file of the tree
+					} else if s.tree.Exists(at) {
 						s.files = append(s.files, at)
+					} else {
+						s.missing = append(s.missing, at)
 					}
 				}
 			}
