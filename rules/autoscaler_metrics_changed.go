@@ -21,7 +21,7 @@ var AutoscalerMetricsChanged = &rule.Rule{
 An autoscaler takes the highest count that any of its metrics asks for. When one goes, the load that only it saw (queue length, connections) scales nothing any more. A
 target that is higher leaves less room for what comes while new pods start: at 90 % of the request one more burst is above what the pods have. With
 selectPolicy Disabled for scaleUp it only ever gets smaller. A percentage of the request needs a request: without one the metric is unknown, and an unknown metric
-keeps the count as it is.`,
+keeps the count as it is. A KEDA fallback is the count for the time in which its source of metrics is down; without it the count of that moment stays.`,
 	Advice:  "Keep the metric that follows the real bottleneck. Change one target at a time by small steps, and look at the count and the latency of a whole day.",
 	Kinds:   []string{"HorizontalPodAutoscaler.autoscaling", "ScaledObject.keda.sh"},
 	Actions: []diff.Action{diff.Create, diff.Update, diff.Replace},
@@ -93,6 +93,9 @@ func metricsOf(o *object.Object) []metric {
 }
 
 func checkAutoscalerMetricsChanged(p *rule.Pass, c diff.Change) {
+	if c.Ref.Kind == "ScaledObject" && c.Before != nil {
+		checkFallback(p, c)
+	}
 	now := metricsOf(c.After)
 	if c.Before != nil {
 		was := metricsOf(c.Before)
@@ -182,6 +185,29 @@ func checkUtilization(p *rule.Pass, c diff.Change, now []metric) {
 			Message:     fmt.Sprintf("it scales by a share of the %s request, and container %s of %s requests none", m.name, listed(without), w.Ref),
 			Consequence: "the metric cannot be computed, and the count stays as it is"})
 	}
+}
+
+// checkFallback tells of a ScaledObject that no longer knows how many pods to have when its
+// source of metrics is down (https://keda.sh/docs/latest/reference/scaledobject-spec/#fallback).
+func checkFallback(p *rule.Pass, c diff.Change) {
+	was, had := c.Before.At("spec.fallback.replicas").Int()
+	if !had {
+		return
+	}
+	now, has := c.After.At("spec.fallback.replicas").Int()
+	f := rule.Finding{Path: "spec.fallback"}
+	switch {
+	case !has:
+		f.Message = fmt.Sprintf("the fallback to %s goes", plural(int(was), "pod"))
+		f.Consequence = "when the source of its metrics does not answer, the count stays where it is, be it the lowest, while load grows"
+	case 2*now <= was:
+		f.Path = "spec.fallback.replicas"
+		f.Message = fmt.Sprintf("the fallback goes from %d to %s", was, plural(int(now), "pod"))
+		f.Consequence = "when the source of its metrics does not answer, it scales down to that, whatever the load"
+	default:
+		return
+	}
+	p.Report(c, f)
 }
 
 // givesRequests says whether a LimitRange fills in requests in a namespace.

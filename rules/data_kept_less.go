@@ -136,7 +136,7 @@ type keptSetting struct {
 }
 
 // keepingWords are in the names of all settings that are known.
-var keepingWords = []string{"appendonly", "fsync", "full_page", "synchronous_commit", "innodb_flush", "sync_binlog", "insync", "replication", "min.isr", "min_isr", "unclean", "retention", "durability"}
+var keepingWords = []string{"appendonly", "maxmemory", "fsync", "full_page", "synchronous_commit", "innodb_flush", "sync_binlog", "insync", "replication", "min.isr", "min_isr", "unclean", "retention", "durability"}
 
 // mayKeepLess says whether a difference has one of the words: most changes have none, and
 // are not read.

@@ -115,6 +115,9 @@ func checkIngressAnnotationChanged(p *rule.Pass, c diff.Change) {
 		if strings.HasSuffix(key, "/proxy-body-size") && !smaller(orText(before[key], "1m"), orText(after[key], "1m")) {
 			continue // it lets more through
 		}
+		if before[key] == "" && onlyAdds(key) {
+			continue
+		}
 		short := key[strings.LastIndexByte(key, '/')+1:]
 		p.Report(c, rule.Finding{
 			Path:        object.Path("metadata.annotations").Key(key),
@@ -123,4 +126,14 @@ func checkIngressAnnotationChanged(p *rule.Pass, c diff.Change) {
 			Consequence: known.effect,
 		})
 	}
+}
+
+// onlyAdds says whether an annotation that appears takes nothing away: a DNS record for a
+// host that the Ingress has, or a first certificate.
+func onlyAdds(key string) bool {
+	switch key {
+	case "external-dns.alpha.kubernetes.io/hostname", "cert-manager.io/cluster-issuer", "cert-manager.io/issuer":
+		return true
+	}
+	return false
 }

@@ -66,7 +66,7 @@ func reportIsolation(p *rule.Pass, c diff.Change, d direction) {
 	switch {
 	case len(closed) > 0:
 		f.Message = fmt.Sprintf("%s may %s only as this policy allows, and were open before", withCount(closed), what)
-	case len(pods.Workloads) == 0 && !closes(c.Before, d) && p.Before != nil && !slices.Contains(open, anything):
+	case len(pods.Workloads) == 0 && len(p.MovedFrom(c)) == 0 && !closes(c.Before, d) && p.Before != nil && !slices.Contains(open, anything):
 		// Pods of an operator, of another unit, or of all namespaces.
 		f.Message = fmt.Sprintf("pods that it selects may %s only as it allows; which these are is unknown, no workload here matches", what)
 		if c.Ref.Kind == "CiliumClusterwideNetworkPolicy" {

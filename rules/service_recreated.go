@@ -48,6 +48,14 @@ func checkServiceRecreated(p *rule.Pass, c diff.Change) {
 	case typeAfter != "ExternalName":
 		reportClusterIP(p, c)
 	}
+	if typeBefore == "ExternalName" && typeAfter == "ExternalName" && c.Before.Text("spec.externalName") != c.After.Text("spec.externalName") {
+		p.Report(c, rule.Finding{Path: "spec.externalName", Severity: rule.Warning,
+			Message:     change("externalName", c.Before.Text("spec.externalName"), c.After.Text("spec.externalName")),
+			Consequence: "clients reach another host as soon as they resolve again; TLS names and Host headers that they send are those of before"})
+	}
+	if typeAfter == "NodePort" && typeBefore == "NodePort" {
+		reportNodePorts(p, c)
+	}
 	if typeBefore == "LoadBalancer" && typeAfter == "LoadBalancer" {
 		reportLoadBalancer(p, c)
 	}
@@ -123,6 +131,23 @@ func nodePorts(o *object.Object) string {
 		return ""
 	}
 	return " (" + listed(ports) + ")"
+}
+
+// reportNodePorts tells of node ports that were written down and are others now.
+func reportNodePorts(p *rule.Pass, c diff.Change) {
+	for _, pair := range pairPorts(c) {
+		if pair.after == nil {
+			continue
+		}
+		was, ok := c.Before.At(string(pair.before.path.Key("nodePort"))).Int()
+		now, written := c.After.At(string(pair.after.path.Key("nodePort"))).Int()
+		if !ok || !written || was == now {
+			continue
+		}
+		p.Report(c, rule.Finding{Path: pair.after.path.Key("nodePort"), Severity: rule.Warning,
+			Message:     fmt.Sprintf("the node port of port %s goes from %d to %d", pair.after.number, was, now),
+			Consequence: "whoever reaches the Service by a node's address, a load balancer outside of the cluster included, is refused until it asks for the new one"})
+	}
 }
 
 func reportClusterIP(p *rule.Pass, c diff.Change) {
@@ -233,9 +258,36 @@ func reportLoadBalancer(p *rule.Pass, c diff.Change) {
 	}
 }
 
+// balancerTraffic are annotations that change how a load balancer that stays talks to pods
+// and to clients; sources as above.
+var balancerTraffic = map[string]string{
+	"service.beta.kubernetes.io/aws-load-balancer-proxy-protocol":              "pods must speak the PROXY protocol, or cease to, in the same moment: until then every request breaks",
+	"service.beta.kubernetes.io/do-loadbalancer-enable-proxy-protocol":         "pods must speak the PROXY protocol, or cease to, in the same moment: until then every request breaks",
+	"load-balancer.hetzner.cloud/uses-proxyprotocol":                           "pods must speak the PROXY protocol, or cease to, in the same moment: until then every request breaks",
+	"service.beta.kubernetes.io/scw-loadbalancer-proxy-protocol-v2":            "pods must speak the PROXY protocol, or cease to, in the same moment: until then every request breaks",
+	"service.beta.kubernetes.io/aws-load-balancer-backend-protocol":            "new target groups that speak another protocol with the pods",
+	"service.beta.kubernetes.io/aws-load-balancer-nlb-target-type":             "new target groups: targets are unhealthy until their checks pass, and pods see other addresses of clients",
+	"service.beta.kubernetes.io/aws-load-balancer-ssl-cert":                    "another certificate is served",
+	"service.beta.kubernetes.io/aws-load-balancer-ssl-ports":                   "TLS ends on other ports, or on none",
+	"service.beta.kubernetes.io/aws-load-balancer-healthcheck-path":            "a path that does not answer takes every target out",
+	"service.beta.kubernetes.io/aws-load-balancer-healthcheck-port":            "a port that does not answer takes every target out",
+	"service.beta.kubernetes.io/aws-load-balancer-healthcheck-protocol":        "a check that pods do not answer takes every target out",
+	"service.beta.kubernetes.io/azure-load-balancer-health-probe-request-path": "a path that does not answer takes every node out",
+	"service.beta.kubernetes.io/azure-load-balancer-health-probe-protocol":     "a probe that pods do not answer takes every node out",
+	"service.beta.kubernetes.io/azure-load-balancer-disable-tcp-reset":         "clients learn, or no longer learn, that their idle connection ended",
+}
+
 func reportAnnotation(p *rule.Pass, c diff.Change, key, before, after string) {
 	what, ok := loadBalancerAnnotations[key]
-	if !ok || sameSwitch(before, after) {
+	if sameSwitch(before, after) {
+		return
+	}
+	if traffic, known := balancerTraffic[key]; known && !ok {
+		_, short, _ := strings.Cut(key, "/")
+		p.Report(c, rule.Finding{Path: object.Path("metadata.annotations").Key(key), Severity: rule.Warning, Message: change(short, before, after), Consequence: traffic})
+		return
+	}
+	if !ok {
 		return
 	}
 	_, short, _ := strings.Cut(key, "/")

@@ -70,6 +70,15 @@ func checkServiceTrafficPolicyChanged(p *rule.Pass, c diff.Change) {
 		}
 		p.Report(c, f)
 	}
+	if before, after, ok := changed("spec.trafficDistribution", ""); ok && after != "" && !everyNode(running) {
+		f := rule.Finding{Path: "spec.trafficDistribution", Severity: rule.Note, Related: refs(running), Message: change("trafficDistribution", before, after),
+			Consequence: "clients of a zone keep to pods of the zone: where there are few pods and many clients, these carry all of it"}
+		if after == "PreferSameNode" {
+			f.Severity = 0
+			f.Consequence = "clients of a node keep to pods of the node, one that carries many clients alone included"
+		}
+		p.Report(c, f)
+	}
 	checkWhoReaches(p, c)
 	checkAppProtocol(p, c)
 	was, _ := c.Before.At("spec.publishNotReadyAddresses").Bool()

@@ -71,8 +71,25 @@ func (p *Pass) Reportf(c diff.Change, path object.Path, format string, args ...a
 }
 
 // Report adds a finding about change c of unit u, filled in like Pass.Report.
+//
+// What is said of an object that is gone from its unit is no more than a note where a unit
+// of a folder within that of u, or around it, gains the object: a tool that deploys the
+// outer folder mostly takes the inner one along, so that the file just moved.
 func (l *Fleet) Report(u *Unit, c diff.Change, f Finding) {
+	if c.Action == diff.Delete && f.Severity != Note {
+		pass := Pass{Unit: u, all: l.Units}
+		if i := slices.IndexFunc(pass.MovedTo(c), func(home string) bool { return nested(u.Name, home) }); i >= 0 {
+			f.Severity = Note
+			f.Consequence += fmt.Sprintf("; %s lies in the same folder: where one tool deploys both, it stays", pass.MovedTo(c)[i])
+		}
+	}
 	add(l.findings, l.rule, u.Name, c, f)
+}
+
+// nested says whether one unit's folder lies within the other's.
+func nested(a, b string) bool {
+	within := func(inner, outer string) bool { return outer == "." || strings.HasPrefix(inner, outer+"/") }
+	return !strings.Contains(a+b, ":") && (within(a, b) || within(b, a))
 }
 
 func add(to *[]Finding, r *Rule, unit string, c diff.Change, f Finding) {
