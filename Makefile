@@ -29,13 +29,13 @@ fuzz:
 browser:
 	go test -tags browser ./internal/report -run Browser -chromium chromium -axe "$$(.ci/screenshots --tools)/axe-core/axe.min.js"
 
-# Ratios against the naive way and against other tools, which it installs. Run it on
-# a machine at rest: it takes some ten minutes.
-bench: rivals := $(shell go env GOPATH)/bin/prdiff-rivals
 # Pictures of reports, those of the README among them; needs Chromium, npm and pngquant.
 screenshots:
 	.ci/screenshots --readme
 
+# Ratios against the naive way and against other tools, which it installs. Run it on
+# a machine at rest: it takes some ten minutes.
+bench: rivals := $(shell go env GOPATH)/bin/prdiff-rivals
 bench:
 	GOBIN=$(rivals) go install github.com/homeport/dyff/cmd/dyff@v1.12.0
 	GOBIN=$(rivals) go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
