@@ -170,6 +170,9 @@ func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 // MaskText replaces what is secret in a text by Mask: for error texts, and lines
 // of files that never became an object.
 func MaskText(text string) string {
+	if m := maskSpans(text, manifestSpans(text)); m != nil {
+		text = m.Shown
+	}
 	if m := maskSpans(text, secretSpans(text, anyText)); m != nil {
 		text = m.Shown
 	}

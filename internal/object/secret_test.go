@@ -142,6 +142,10 @@ func TestMaskText(t *testing.T) {
 		{"already masked", "password: ***\n", "password: ***\n"},
 		{"hashes", "checksum/config: " + strings.Repeat("0123abcd", 8), "checksum/config: " + strings.Repeat("0123abcd", 8)},
 		{"time", "token at 12:30:45", "token at 12:30:45"},
+		{"a Secret in an error", `bad {"apiVersion": "v1", "data": {"p": "aHVudGVyMg==", "q": {"r": "\"x}"}}, "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"p": "hunter2"}}`,
+			`bad {"apiVersion": "v1", "data": {"p": "***", "q": {"r": "***"}}, "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"p": "***"}}`},
+		{"a Secret that was cut short", `bad {"apiVersion": "v1", "data": {"p": "aHVudGVyMg==", "q": "aHVu...`, `bad {"apiVersion": "v1", "data": {"p": "***", "q": "***`},
+		{"a ConfigMap in an error", `bad {"data": {"p": "x"}, "kind": "ConfigMap"}`, `bad {"data": {"p": "x"}, "kind": "ConfigMap"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
