@@ -301,10 +301,13 @@ func (c *comparison) markSame(ctx context.Context, base, head side, units []pair
 		switch p := &units[i]; {
 		case p.before && p.after:
 			p.same, p.sources = samePair(base, head, *p, set)
+			p.sources = causes(head, *p, p.unit, p.sources, set)
 		case p.after:
 			p.sources, _ = touched(head, p.unit, set)
+			p.sources = causes(head, *p, p.unit, p.sources, set)
 		default:
 			p.sources, _ = touched(base, p.unit, set)
+			p.sources = causes(base, *p, p.unit, p.sources, set)
 		}
 	})
 	return nil
@@ -402,12 +405,18 @@ func (c *comparison) renderUnit(ctx context.Context, base, head side, p pairing)
 		before, after = withoutTargets(before), withoutTargets(after)
 	}
 	r := comparePieces(p.unit, before, after, c.definitions, c.policy.options, c.elsewhere(before, after)...)
+	if was, is := base.definitions[p.was].Unseen, head.definitions[p.unit].Unseen; p.before && p.after && len(r.units) > 0 && !slices.Equal(was, is) {
+		r.units[0].Notes = append(slices.Clip(r.units[0].Notes), unseenNote)
+	}
 	for i := range r.units {
 		r.units[i].Ms = c.now().Sub(start).Milliseconds()
 		r.units[i].Sources = shownSources(p)
 	}
 	return r
 }
+
+// unseenNote is said of a unit that renders with other secrets than before.
+const unseenNote = "it is given other secret values than before: what they change here is masked, and not shown"
 
 // skipReason says why a unit cannot be rendered here, when that is so on every
 // side that has it and no mistake of the repository; "" otherwise.

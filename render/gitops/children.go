@@ -121,6 +121,7 @@ func (w *side) accept(c *child) {
 	w.names[u] = true
 	c.unit = u
 	w.children = append(w.children, c)
+	c.Unseen = w.unseen(c.object)
 	w.out.Definitions[u], w.out.Keys[u] = c.Definition, c.key
 }
 

@@ -48,7 +48,11 @@ type Definition struct {
 	Labels, Annotations map[string]string
 	// Secrets names the Secrets that values come from, which nobody here knows.
 	Secrets []string
-	Notes   []string
+	// Unseen stands for the secret values that the object gives, of itself and of
+	// what its values come from: it differs where they do. It is another one in each
+	// run, and not told to whoever renders, who sees masks.
+	Unseen []string `json:"-"`
+	Notes  []string
 }
 
 // How a source is rendered.
