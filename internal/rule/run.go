@@ -128,7 +128,8 @@ func fingerprint(f Finding) string {
 }
 
 // Run shows every change to every rule that asks for its kind, and gives the
-// findings, worst first, then in the order of units, objects, paths and rules.
+// findings, worst first, then in the order of units, objects, paths and rules. What
+// goes from one unit to another, and changes, is shown as an update too.
 // Rules see changes whole, hidden fields included.
 func Run(rules []*Rule, units []*Unit) []Finding { return RunWith(rules, units, Settings{}) }
 
@@ -146,6 +147,7 @@ func RunWith(rules []*Rule, units []*Unit, s Settings) []Finding {
 			}
 		}
 	}
+	checkMoved(byKind, anyKind, units, s, &findings)
 	for _, r := range rules {
 		if r.CheckAll != nil {
 			r.CheckAll(&Fleet{Units: units, Settings: s, rule: r, findings: &findings})
