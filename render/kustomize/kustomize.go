@@ -265,7 +265,7 @@ func Text(t *source.Tree, dir string) (string, error) {
 }
 
 // build runs kustomize on the folder that s scanned, which found nothing to refuse.
-func (s *scan) build(dir string, extra map[string][]byte, opts Options) (resmap.ResMap, error) {
+func (s *scan) build(dir string, extra map[string][]byte, opts Options) (m resmap.ResMap, err error) {
 	options := krusty.MakeDefaultOptions()
 	options.PluginConfig = types.DisabledPluginConfig()
 	if opts.Unrestricted {
@@ -275,11 +275,17 @@ func (s *scan) build(dir string, extra map[string][]byte, opts Options) (resmap.
 		schemaLock.Lock()
 		defer schemaLock.Unlock()
 		defer openapi.ResetOpenAPI()
+		defer func() {
+			// kustomize panics at a file that is no schema (kyaml/openapi.initSchema).
+			if p := recover(); p != nil {
+				m, err = nil, fmt.Errorf("%s: openapi.path: name a file with an OpenAPI schema, as `kustomize openapi fetch` prints it: %v", s.names[dir], p)
+			}
+		}()
 	} else {
 		schemaLock.RLock()
 		defer schemaLock.RUnlock()
 	}
-	m, err := krusty.MakeKustomizer(options).Run(files{s.tree, extra}, "/"+strings.TrimPrefix(dir, "."))
+	m, err = krusty.MakeKustomizer(options).Run(files{s.tree, extra}, "/"+strings.TrimPrefix(dir, "."))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.names[dir], relative(err))
 	}

@@ -210,6 +210,21 @@ patches:
 	}
 }
 
+func TestAFileThatIsNoSchemaIsRefused(t *testing.T) {
+	files := project()
+	files["crd/kustomization.yaml"] = "resources: [web.yaml]\nopenapi: {path: schema.json}\n"
+	files["crd/web.yaml"] = deployment
+	files["crd/schema.json"] = "no schema\n"
+	tr := tree(files)
+	_, err := Text(tr, "crd")
+	if err == nil || !strings.Contains(err.Error(), "crd/kustomization.yaml: openapi.path: name a file with an OpenAPI schema") {
+		t.Errorf("error = %v, want one about openapi.path", err)
+	}
+	if _, err := Text(tr, "overlays/prod"); err != nil {
+		t.Errorf("the next overlay fails too: %v", err)
+	}
+}
+
 // kustomize keeps one schema for a whole process; a unit that names one must not
 // change what the next one renders to.
 func TestAnOverlaysSchemaDoesNotLeak(t *testing.T) {
