@@ -97,6 +97,7 @@ var All = []*rule.Rule{
 	ImageVersionJumped,
 	ImageReplaced,
 	ImagePullPolicyChanged,
+	PullSecretRemoved,
 	EnvRemoved,
 	ArgsFlagRenamed,
 	MountRemoved,
