@@ -212,7 +212,7 @@ patches:
 
 func TestAFileThatIsNoSchemaIsRefused(t *testing.T) {
 	files := project()
-	files["crd/kustomization.yaml"] = "resources: [web.yaml]\nopenapi: {path: schema.json}\n"
+	files["crd/kustomization.yaml"] = "resources: [web.yaml]\nopenapi: {path: schema.json}\npatches:\n- patch: |\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {name: web}\n    spec: {replicas: 7}\n"
 	files["crd/web.yaml"] = deployment
 	files["crd/schema.json"] = "no schema\n"
 	tr := tree(files)
