@@ -36,6 +36,9 @@ var (
 )
 
 func checkStoreRoomCut(p *rule.Pass, c diff.Change) {
+	if c.Ref.Kind != "ConfigMap" && !touched(c, ".env", ".args", ".command", "postgresql") {
+		return
+	}
 	if !hasAnyWord(c, "maxmemory", "maxclients", "max_connections", "max-connections", "MAX_CONNECTIONS") {
 		return
 	}
