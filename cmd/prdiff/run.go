@@ -301,10 +301,13 @@ func (c *comparison) markSame(ctx context.Context, base, head side, units []pair
 		switch p := &units[i]; {
 		case p.before && p.after:
 			p.same, p.sources = samePair(base, head, *p, set)
+			p.sources = causes(head, *p, p.unit, p.sources, set)
 		case p.after:
 			p.sources, _ = touched(head, p.unit, set)
+			p.sources = causes(head, *p, p.unit, p.sources, set)
 		default:
 			p.sources, _ = touched(base, p.unit, set)
+			p.sources = causes(base, *p, p.unit, p.sources, set)
 		}
 	})
 	return nil

@@ -217,6 +217,13 @@ func valuesName(base string) bool {
 	return base == "values.yaml" || base == "values.yml" || valuesFile.MatchString(base)
 }
 
+// ValuesBeside says whether a file bears the name of a set of values in the folder
+// of a chart, or in its ci folder: that of one release, not the chart's own.
+func ValuesBeside(dir, file string) bool {
+	at := path.Dir(file)
+	return (at == path.Clean(dir) || at == path.Join(dir, "ci")) && valuesFile.MatchString(path.Base(file))
+}
+
 // units gives the units of one chart: the configured releases, or its own values
 // and each values file beside it.
 func (r *Renderer) units(dir string, files, charts []string) []render.Unit {
