@@ -132,7 +132,14 @@ func differing(after, before string) string {
 	case after == "":
 		return "before the change: " + before
 	}
-	return after + "\nbefore the change: " + before
+	// The same up to a colon, such as "chart not rendered: it is remote", is said once.
+	same := 0
+	for i := 0; i < len(after) && i < len(before) && after[i] == before[i]; i++ {
+		if strings.HasSuffix(after[:i+1], ": ") {
+			same = i + 1
+		}
+	}
+	return after + "\nbefore the change: " + before[same:]
 }
 
 // problemText joins the problems that concern a part: those of the side after

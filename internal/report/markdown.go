@@ -163,7 +163,7 @@ func mdNotLookedMost(r *Report, o Options, most, limit int) string {
 				fmt.Fprintf(&b, "- and more, for %s\n", plural(len(skipped)-i, "other reason"))
 				break
 			}
-			fmt.Fprintf(&b, "- %s: %s\n", inUnits(cutNames(names(why.units)), mdCode), mdProse(cut(why.text, limit)))
+			fmt.Fprintf(&b, "- %s: %s\n", inUnits(cutNames(names(why.units)), mdCode), mdProse(cut(inOneLine(why.text), limit)))
 		}
 		if len(others) > 0 {
 			fmt.Fprintf(&b, "- %s\n", untouched(others))

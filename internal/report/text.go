@@ -228,11 +228,11 @@ func (t *text) skipped(list []reason, all bool) {
 	for _, why := range list {
 		units := names(why.units)
 		if !all {
-			t.printf("  %s: %s\n", inUnits(units, inert), inert(why.text))
+			t.printf("  %s: %s\n", inUnits(units, inert), inert(inOneLine(why.text)))
 			continue
 		}
 		for _, u := range units {
-			t.printf("  %s: %s\n", inert(u), inert(why.text))
+			t.printf("  %s: %s\n", inert(u), inert(inOneLine(why.text)))
 		}
 	}
 }

@@ -435,6 +435,9 @@ func skips(r *Report) (touched, others []reason) {
 	return reasonsOf(r, of(true)), reasonsOf(r, of(false))
 }
 
+// inOneLine joins what both sides say of a unit, which stands on a line each.
+func inOneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
+
 // untouched tells of many things that were skipped and that the change does not touch.
 func untouched(others []reason) string {
 	n := 0
