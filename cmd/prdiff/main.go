@@ -14,7 +14,7 @@ import (
 
 // smallHeap is how large the heap may grow before its garbage is collected, in
 // bytes: a run for a few units is over before that.
-const smallHeap = 64 << 20
+const smallHeap = 128 << 20
 
 func main() {
 	worker.TuneGC(smallHeap)

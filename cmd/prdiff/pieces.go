@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
@@ -45,7 +46,7 @@ func comparePieces(u render.Unit, before, after *render.Output, definitions sche
 		if lost {
 			p = part{name: p.name}
 		}
-		b, a := newSet(p.name, p.before, broken), newSet(p.name, p.after, broken)
+		b, a := newSets(p, broken)
 		shown := report.Unit{
 			Name: p.name, Renderer: u.Renderer, Status: report.Rendered,
 			Before: b.Len(), After: a.Len(),
@@ -62,7 +63,8 @@ func comparePieces(u render.Unit, before, after *render.Output, definitions sche
 		}
 		r.units = append(r.units, shown)
 		if moved(p) {
-			b, a = newSet(p.name, append(slices.Clone(p.before), p.targetBefore), broken), newSet(p.name, append(slices.Clone(p.after), p.targetAfter), broken)
+			p.before, p.after = append(slices.Clone(p.before), p.targetBefore), append(slices.Clone(p.after), p.targetAfter)
+			b, a = newSets(p, broken)
 		}
 		if changes := compareSets(b, a, definitions, o); len(changes) > 0 {
 			r.parts = append(r.parts, &rule.Unit{Name: p.name, Before: b, After: a, Changes: changes})
@@ -110,6 +112,15 @@ func moved(p part) bool {
 	return p.targetBefore != nil && p.targetAfter != nil && !p.targetBefore.Root().Equal(p.targetAfter.Root())
 }
 
+// newSets makes the sets of both sides of a part.
+func newSets(p part, broken map[string]bool) (before, after *object.Set) {
+	var group sync.WaitGroup
+	group.Go(func() { before = newSet(p.name, p.before, broken) })
+	after = newSet(p.name, p.after, broken)
+	group.Wait()
+	return before, after
+}
+
 func newSet(unit string, objects []*object.Object, broken map[string]bool) *object.Set {
 	kept := make([]*object.Object, 0, len(objects))
 	for _, o := range objects {
@@ -121,8 +132,16 @@ func newSet(unit string, objects []*object.Object, broken map[string]bool) *obje
 		}
 		kept = append(kept, o)
 	}
-	return object.NewSet(kept)
+	set := object.NewSet(kept)
+	if len(kept) >= manyObjects {
+		set.Workloads()
+	}
+	return set
 }
+
+// manyObjects is the number of objects from which on it pays to find out how those
+// of both sides hang together at the same time.
+const manyObjects = 1000
 
 // differing gives what is to be said of both sides: once when it is the same.
 func differing(after, before string) string {

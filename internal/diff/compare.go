@@ -68,7 +68,7 @@ func (e *engine) change(m match) (Change, bool) {
 		c.Action, c.RenamedFrom = Rename, m.before.Ref
 		c.hashed = m.hashed
 	}
-	if m.before.Root().Settled(m.after.Root()) {
+	if m.before.Shares(m.after) || m.before.Root().Settled(m.after.Root()) {
 		return c, m.renamed
 	}
 	unsettled := m.after.Root().HoldsUnsettled()

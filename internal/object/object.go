@@ -150,9 +150,9 @@ func (o *Object) Annotation(key string) string {
 	return o.At("metadata.annotations").Field(key).Text()
 }
 
-// Shares says whether both objects have their content in common, as those of
-// Documents and WireReader do: it is the same then. Content that is the same need
-// not be shared.
+// Shares says whether both objects have their content in common, as those that are
+// read with one Documents do, here or in another process: it is the same then, and
+// was written in a file as it is. Content that is the same need not be shared.
 func (o *Object) Shares(other *Object) bool {
 	return reflect.ValueOf(o.root).UnsafePointer() == reflect.ValueOf(other.root).UnsafePointer()
 }

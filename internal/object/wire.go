@@ -225,14 +225,20 @@ func (r *WireReader) root(roots *WireRoots) (map[string]any, error) {
 		}
 		return roots.roots[at], nil
 	}
-	v, err := r.value(0)
+	// The whole of an object is shared by references alone: see Object.Shares.
+	tag, err := r.take(1)
+	if err != nil || tag[0] != wireMap {
+		return nil, errWire
+	}
+	content, after, err := r.content()
 	if err != nil {
 		return nil, err
 	}
-	root, ok := v.(map[string]any)
-	if !ok {
-		return nil, errWire
+	v, err := r.whole(r.mapping, content, after, 0)
+	if err != nil {
+		return nil, err
 	}
+	root := v.(map[string]any)
 	if roots != nil {
 		roots.roots = append(roots.roots, root)
 	}
@@ -337,15 +343,11 @@ func (r *WireReader) value(depth int) (any, error) {
 
 // part reads a map or list, or finds that it is known.
 func (r *WireReader) part(tag byte, depth int) (any, error) {
-	head, err := r.take(wireLength)
+	content, after, err := r.content()
 	if err != nil {
 		return nil, err
 	}
-	n := binary.LittleEndian.Uint32(head)
-	if uint64(n) > uint64(len(r.rest)) {
-		return nil, errWire
-	}
-	content, after := r.rest[:n], r.rest[n:]
+	n := len(content)
 	read := r.mapping
 	if tag == wireList {
 		read = r.list
@@ -367,6 +369,19 @@ func (r *WireReader) part(tag byte, depth int) (any, error) {
 	}
 	r.parts[id] = v
 	return v, nil
+}
+
+// content gives the bytes of a map or list, and what comes after them.
+func (r *WireReader) content() (content, after []byte, err error) {
+	head, err := r.take(wireLength)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := binary.LittleEndian.Uint32(head)
+	if uint64(n) > uint64(len(r.rest)) {
+		return nil, nil, errWire
+	}
+	return r.rest[:n], r.rest[n:], nil
 }
 
 // whole reads all of content, which must be one value.

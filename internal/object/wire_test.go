@@ -2,6 +2,7 @@ package object
 
 import (
 	"bytes"
+	"encoding/binary"
 	"reflect"
 	"strconv"
 	"strings"
@@ -75,8 +76,12 @@ func TestWhatRepeatsIsInMemoryOnce(t *testing.T) {
 		}
 		read = append(read, got)
 	}
-	if read[0].Ref.Unit == read[1].Ref.Unit || reflect.ValueOf(read[0].root).Pointer() != reflect.ValueOf(read[1].root).Pointer() {
-		t.Error("two objects with one content do not share it")
+	part := func(o *Object) uintptr { return reflect.ValueOf(o.root["metadata"]).Pointer() }
+	if read[0].Ref.Unit == read[1].Ref.Unit || part(read[0]) != part(read[1]) {
+		t.Error("two objects with one content do not share its parts")
+	}
+	if read[0].Shares(read[1]) {
+		t.Error("two objects that were written one by one say that they share all")
 	}
 	if list, empty := r.id(wireList, []byte("x")), r.id(wireMap, []byte("x")); list == empty {
 		t.Error("a list and a map with the same bytes are one")
@@ -138,4 +143,46 @@ func FuzzWireReader(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What one Documents gave twice is sent once, and shared on the other side.
+func TestSharedContentIsSentOnce(t *testing.T) {
+	const text = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: b}\nstringData: {k: v}\n"
+	var known Documents
+	var w WireWriter
+	var r WireReader
+	var roots WireRoots
+	sides := make([][]*Object, 2)
+	sizes := make([]int, 2)
+	for i, file := range []string{"before.yaml", "after.yaml"} {
+		objects, errs := known.Parse("unit", file, []byte(strings.Repeat("\n", i)+text))
+		if len(errs) > 0 {
+			t.Fatal(errs[0])
+		}
+		var b []byte
+		for _, o := range objects {
+			b = w.Append(b, o)
+		}
+		sizes[i] = len(b)
+		for r.Reset(b); r.More(); {
+			o, err := r.NextOf(&roots)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sides[i] = append(sides[i], o)
+		}
+	}
+	if len(sides[0]) != 2 || len(sides[1]) != 2 || sizes[1] >= sizes[0] {
+		t.Fatalf("%d and %d objects in %d and %d bytes", len(sides[0]), len(sides[1]), sizes[0], sizes[1])
+	}
+	for i, o := range sides[1] {
+		was := sides[0][i]
+		if !o.Shares(was) || o.Origin != (Origin{"after.yaml", was.Origin.Line + 1}) || o.Ref != was.Ref {
+			t.Errorf("%s of %s does not share its content with %s of %s", o.Ref, o.Origin, was.Ref, was.Origin)
+		}
+	}
+	r.Reset(binary.AppendUvarint(append(sides[0][0].appendWireHead(nil), wireSame), 9))
+	if _, err := r.NextOf(&roots); err == nil {
+		t.Error("a reference to content that never came is followed")
+	}
 }

@@ -141,19 +141,22 @@ func reloaders(u *rule.Unit, c diff.Change) []Restart {
 // loadsOf gives the load of both sides of a unit. What most workloads ask for is
 // worked out once: they are the same on both.
 func loadsOf(u *rule.Unit) (before, after Load) {
-	known := map[object.Ref]Load{}
-	for _, w := range u.Before.Workloads() {
+	olds, loads := u.Before.Workloads(), make([]Load, 0, len(u.Before.Workloads()))
+	for _, w := range olds {
 		l := loadOf(u.Before, w)
 		before = before.add(l)
-		known[w.Ref] = l
+		loads = append(loads, l)
 	}
+	// Both lists are in order.
 	for _, w := range u.After.Workloads() {
-		l, ok := known[w.Ref]
-		was, _ := u.Before.Workload(w.Ref)
-		if !ok || !was.Shares(w.Object) || was.Replicas != w.Replicas || most(u.Before, was) != most(u.After, w) {
-			l = loadOf(u.After, w)
+		for len(olds) > 0 && olds[0].Ref.Compare(w.Ref) < 0 {
+			olds, loads = olds[1:], loads[1:]
 		}
-		after = after.add(l)
+		if len(olds) > 0 && olds[0].Shares(w.Object) && olds[0].Replicas == w.Replicas && most(u.Before, olds[0]) == most(u.After, w) {
+			after = after.add(loads[0])
+			continue
+		}
+		after = after.add(loadOf(u.After, w))
 	}
 	return before, after
 }
