@@ -14,10 +14,12 @@ import (
 
 // smallHeap is how large the heap may grow before its garbage is collected, in
 // bytes: a run for a few units is over before that.
-const smallHeap = 128 << 20
+const smallHeap = 64 << 20
 
 func main() {
-	worker.TuneGC(smallHeap)
+	if len(os.Args) != 2 || os.Args[1] != worker.Argument { // which has a target of its own
+		worker.TuneGC(smallHeap)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, ".", time.Now}, os.Args[1:]))

@@ -121,7 +121,7 @@ func tuneRuntime(memory int64) {
 // TuneGC lets the heap grow to target bytes before garbage is collected, where
 // less is in use than half of that: evaluating jsonnet makes little but garbage,
 // and collecting it each time that a small heap has doubled takes a quarter of the
-// time. Above, Go's own rule holds.
+// time. Above, Go's own rule holds. A process has one target: it is called once.
 func TuneGC(target int64) {
 	type cycle struct{ _ *int } // whose end is the end of a collection
 	var tune func(*cycle)
