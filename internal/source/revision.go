@@ -10,9 +10,10 @@ import (
 )
 
 // fetchFailed says whether git's messages are about an object that a partial
-// clone left out and could not fetch.
+// clone left out and could not fetch. Those of the fetch itself, about the transport,
+// may come without git's own.
 func fetchFailed(stderr string) bool {
-	return strings.Contains(stderr, "promisor remote") || strings.Contains(stderr, "lazy fetch")
+	return strings.Contains(stderr, "promisor remote") || strings.Contains(stderr, "lazy fetch") || strings.Contains(stderr, "transport '")
 }
 
 func (r *repo) fetchError(stderr string) error {
