@@ -101,6 +101,47 @@ func htmlCode(s string) string {
 	return strings.ReplaceAll(b.String(), "www.", "www&#46;")
 }
 
+// mdKind and htmlKind give a kind as it is when it is a word, as kinds are.
+func mdKind(kind string) string {
+	if isWord(kind) {
+		return kind
+	}
+	return mdCode(kind)
+}
+
+func htmlKind(kind string) string {
+	if isWord(kind) {
+		return kind
+	}
+	return htmlCode(kind)
+}
+
+func isWord(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') }) < 0
+}
+
+// htmlText gives a sentence for places where Markdown may not be read.
+func htmlText(s string) string {
+	var b strings.Builder
+	for i, w := range strings.Split(strings.Join(strings.Fields(inert(s)), " "), " ") {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if linkish.MatchString(w) {
+			b.WriteString(htmlCode(w))
+			continue
+		}
+		for _, r := range w {
+			if strings.ContainsRune("&<>\"'`*_~[]\\|$", r) {
+				fmt.Fprintf(&b, "&#%d;", r)
+				continue
+			}
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
 // linkish finds words that GitHub or GitLab turn into something in plain text:
 // mentions, references to issues, requests, labels and commits, addresses, emoji
 // (https://docs.gitlab.com/user/markdown/#gitlab-specific-references).

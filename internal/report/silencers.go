@@ -71,6 +71,31 @@ func (t *text) silencers() {
 	}
 }
 
+func countSilenced(r *Report) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Suppressed != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func mdSilenced(r *Report) string {
+	n := countSilenced(r)
+	if n == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "<details><summary>%s silenced</summary>\n\n", plural(n, "finding"))
+	for _, f := range r.Findings {
+		if f.Suppressed != nil {
+			fmt.Fprintf(&b, "- %s %s: %s\n", mdCode(f.Rule), mdCode(f.Ref.String()), mdProse(cut(silencedBy(f), 400)))
+		}
+	}
+	b.WriteString("\n</details>\n\n")
+	return b.String()
+}
 func mdSilencers(r *Report) string {
 	lines := silencerWords(r)
 	if len(lines) == 0 {
