@@ -35,7 +35,7 @@ func checkPlain(t *testing.T, text string) bool {
 		if err != nil {
 			t.Fatalf("plain reader takes %q as %#v, full reader: %v", doc, plain.root, err)
 		}
-		if !equal(plain.root, full.root) {
+		if !equal(plain.root, full.root, false) {
 			t.Fatalf("plain reader takes %q as %#v, full reader as %#v", doc, plain.root, full.root)
 		}
 		if len(plain.warnings) != len(full.warnings) && !strings.Contains(text, "<<") {

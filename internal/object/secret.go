@@ -26,39 +26,6 @@ func (v Value) Unsettled() bool {
 	return v.Type() == String && strings.Contains(v.Text(), Unsettled)
 }
 
-// Settled says whether v and o are equal and hold no such text, in one walk.
-func (v Value) Settled(o Value) bool { return settled(v.raw, o.raw) }
-
-func settled(a, b any) bool {
-	switch x := a.(type) {
-	case map[string]any:
-		y, ok := b.(map[string]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		for k, xv := range x {
-			if yv, ok := y[k]; !ok || !settled(xv, yv) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		y, ok := b.([]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		for i := range x {
-			if !settled(x[i], y[i]) {
-				return false
-			}
-		}
-		return true
-	case string:
-		return a == b && (len(x) < len(Unsettled) || !strings.Contains(x, Unsettled))
-	}
-	return equal(a, b) && !Value{a}.Unsettled()
-}
-
 // HoldsUnsettled says whether there is such a text anywhere in v.
 func (v Value) HoldsUnsettled() bool {
 	switch x := v.raw.(type) {
@@ -75,12 +42,17 @@ func (v Value) HoldsUnsettled() bool {
 			}
 		}
 	case string:
-		// Nearly all texts are shorter: whole sets are gone through.
-		return len(x) >= len(Unsettled) && strings.Contains(x, Unsettled)
+		return holdsUnsettled(x)
 	case *Masked:
 		return v.Unsettled()
 	}
 	return false
+}
+
+// holdsUnsettled looks for the words in a text. Nearly all texts are shorter, and
+// whole sets are gone through.
+func holdsUnsettled(s string) bool {
+	return len(s) >= len(Unsettled) && strings.Contains(s, Unsettled)
 }
 
 // A Masked is a text of which all or a part is secret. It can be compared with

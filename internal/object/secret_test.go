@@ -360,11 +360,31 @@ func TestMaskedSecretsCompare(t *testing.T) {
 	}
 }
 
+// What a tool prints is cut anywhere, and need not be English.
+func TestMaskTextOfCutAndForeignTexts(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"a flag whose value was cut off", "curl --user=", "curl --user="},
+		{"the same of another tool", "skopeo copy --creds=", "skopeo copy --creds="},
+		{"a quote that was cut off", `curl --user="`, `curl --user="`},
+		{"letters whose small form is longer", strings.Repeat("Ⱥ", 50) + " password", strings.Repeat("Ⱥ", 50) + " password"},
+		{"a secret behind such letters", strings.Repeat("Ⱥ", 50) + ` Password "hunter two"`, strings.Repeat("Ⱥ", 50) + ` Password "***"`},
+		{"a secret behind letters whose small form is shorter", strings.Repeat("\u212a", 50) + ` password "hunter two"`, strings.Repeat("\u212a", 50) + ` password "***"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := MaskText(tt.in); got != tt.want {
+				t.Errorf("MaskText(%q)\n got %q\nwant %q", tt.in, got, tt.want)
+			}
+		})
+	}
+}
+
 func FuzzMaskText(f *testing.F) {
 	for _, s := range append(plainSeeds, plantedManifests, "password=", "a://b:c@", "-----BEGIN PRIVATE KEY-----", "--token  ", "password: |\n", "token: '", `"password\": \"`, "value: x", "name: TOKEN\nvalue: x", "secret => ", "x] = y", "eyJ.eyJ.", "ENC[", "curl -u a:") {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		MaskText(text) // looks for more than a field of a manifest does
 		m := maskSpans(text, secretSpans(text, anyText))
 		if m == nil {
 			return

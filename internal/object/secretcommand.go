@@ -12,8 +12,11 @@ type program struct {
 	apart string // letters: the secret is the next word, or follows as well, -p SECRET
 	users string // letters: the next word is user:secret
 	long  string // long flags, in words: the value is user:secret
-	sep   string // what separates user and secret; ":" when ""
+	sep   string // what separates user and secret; ":" when "", and nothing does when alone
 }
+
+// alone is the separator of a value that is the secret, without a user.
+const alone = "\x00"
 
 var (
 	mysqlFlags = program{glued: "p"} // -p alone asks, and what follows is the database
@@ -31,9 +34,9 @@ var programs = map[string]program{
 	"ldapsearch": ldapFlags, "ldapadd": ldapFlags, "ldapmodify": ldapFlags, "ldapdelete": ldapFlags, "ldapwhoami": ldapFlags, "ldappasswd": {apart: "was"},
 	"docker": loginFlags, "podman": loginFlags, "helm": loginFlags, "crane": loginFlags, "oras": loginFlags, "nerdctl": loginFlags,
 	"buildah": {apart: "p", long: "--creds"}, "skopeo": {apart: "p", long: "--creds --src-creds --dest-creds"},
-	"sshpass": {apart: "p"}, "sqlcmd": {apart: "P"}, "bcp": {apart: "P"}, "cqlsh": {apart: "p"}, "cypher-shell": {apart: "p"}, "nodetool": {long: "-pw", sep: "\x00"},
+	"sshpass": {apart: "p"}, "sqlcmd": {apart: "P"}, "bcp": {apart: "P"}, "cqlsh": {apart: "p"}, "cypher-shell": {apart: "p"}, "nodetool": {long: "-pw", sep: alone},
 	"influx": {apart: "t"}, "etcdctl": {long: "--user"}, "http": {users: "a"}, "https": {users: "a"}, "ab": {users: "A"},
-	"smbclient": {users: "U", sep: "%"}, "lftp": {users: "u", sep: ","}, "vncserver": {}, "isql": {apart: "P"}, "ipmitool": {apart: "P"}, "snmpget": {apart: "cAX"}, "snmpwalk": {apart: "cAX"},
+	"smbclient": {users: "U", sep: "%"}, "lftp": {users: "u", sep: ","}, "isql": {apart: "P"}, "ipmitool": {apart: "P"}, "snmpget": {apart: "cAX"}, "snmpwalk": {apart: "cAX"},
 }
 
 // loginOnly are tools of which -p is a password in one command alone.
@@ -87,7 +90,7 @@ func (p program) secretOf(word string) int {
 	switch sep {
 	case "":
 		sep = ":"
-	case "\x00":
+	case alone:
 		return 0
 	}
 	n := strings.Index(word, sep)
@@ -142,7 +145,7 @@ func (f *spanner) commandFlag(i int) {
 		if at == end || at == len(s) || s[at] == '\n' {
 			return
 		}
-	case glued == 0:
+	case glued == 0 || at == end:
 		return
 	}
 	if user {

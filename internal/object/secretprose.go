@@ -7,7 +7,7 @@ import "strings"
 // there that is none of any language, for it has a digit or a sign.
 func proseSpans(text string) []span {
 	var out []span
-	lower := strings.ToLower(text)
+	lower := lowerASCII(text)
 	for _, cue := range []string{"password", "passwd", "passphrase", "passcode", "token", "api key", "apikey", "access key", "secret key", "private key", "credential", "secret"} {
 		for from := 0; ; {
 			n := strings.Index(lower[from:], cue)
@@ -28,6 +28,18 @@ func proseSpans(text string) []span {
 		}
 	}
 	return append(out, literalSpans(text)...)
+}
+
+// lowerASCII makes capitals small and leaves all else, so that what stands in it
+// stands at the same byte of s.
+func lowerASCII(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if isUpper(c) {
+			b[i] = c - 'A' + 'a'
+		}
+	}
+	return string(b)
 }
 
 // quotingErrors are the words behind which readers quote a value that may be any,

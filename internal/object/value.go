@@ -201,9 +201,14 @@ func (v Value) Texts() []string {
 // Equal says whether two values are the same in Kubernetes' eyes without a
 // schema: key order is nothing, numbers compare as numbers, masked secrets by
 // what they hide.
-func (v Value) Equal(o Value) bool { return equal(v.raw, o.raw) }
+func (v Value) Equal(o Value) bool { return equal(v.raw, o.raw, false) }
 
-func equal(a, b any) bool {
+// Settled says whether two values are Equal and hold nothing that is Unsettled.
+func (v Value) Settled(o Value) bool { return equal(v.raw, o.raw, true) }
+
+// equal is one walk for both: whole sets are gone through. With settled, what both
+// share is looked at too.
+func equal(a, b any, settled bool) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
@@ -211,12 +216,12 @@ func equal(a, b any) bool {
 			return false
 		}
 		// Much of both sides is one map: see Documents and WireReader.
-		if reflect.ValueOf(x).UnsafePointer() == reflect.ValueOf(y).UnsafePointer() {
+		if !settled && reflect.ValueOf(x).UnsafePointer() == reflect.ValueOf(y).UnsafePointer() {
 			return true
 		}
 		for k, xv := range x {
 			yv, ok := y[k]
-			if !ok || !equal(xv, yv) {
+			if !ok || !equal(xv, yv, settled) {
 				return false
 			}
 		}
@@ -226,18 +231,20 @@ func equal(a, b any) bool {
 		if !ok || len(x) != len(y) {
 			return false
 		}
-		if len(x) > 0 && &x[0] == &y[0] {
+		if !settled && len(x) > 0 && &x[0] == &y[0] {
 			return true
 		}
 		for i := range x {
-			if !equal(x[i], y[i]) {
+			if !equal(x[i], y[i], settled) {
 				return false
 			}
 		}
 		return true
 	case *Masked:
 		y, ok := b.(*Masked)
-		return ok && x.Same(y)
+		return ok && x.Same(y) && !(settled && Value{x}.Unsettled())
+	case string:
+		return a == b && !(settled && holdsUnsettled(x))
 	case int64:
 		if y, ok := b.(float64); ok {
 			return float64(x) == y
