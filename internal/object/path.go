@@ -16,10 +16,13 @@ import (
 // stand quoted in brackets.
 type Path string
 
+// quotedKey escapes a key between quotes. Made once: most annotations are such keys.
+var quotedKey = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
+
 // Key appends a map key.
 func (p Path) Key(key string) Path {
 	if !plainKey(key) {
-		return p + Path(`["`+strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(key)+`"]`)
+		return p + Path(`["`+quotedKey.Replace(key)+`"]`)
 	}
 	if p == "" {
 		return Path(key)
