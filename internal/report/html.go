@@ -56,16 +56,10 @@ func HTML(w io.Writer, r *Report, o Options) error {
 		Hidden:     hiddenWords(r),
 		Statuses:   statuses(r),
 		Version:    inert(r.Version),
+		Time:       timeWords(r, o),
 	}
 	if dropped > 0 {
 		view.Dropped = plural(dropped, "diff") + " left out for want of room; prdiff --format json has everything"
-	}
-	if o.Times {
-		var ms int64
-		for _, u := range r.Units {
-			ms += u.Ms
-		}
-		view.Time = fmt.Sprintf("%.1f s of rendering", float64(ms)/1000)
 	}
 	var b bytes.Buffer
 	if err := pageTemplate().Execute(&b, view); err != nil {

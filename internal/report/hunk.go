@@ -3,9 +3,11 @@ package report
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
+	"github.com/prdiff/prdiff/internal/rule"
 )
 
 // findingHunk gives the lines of a diff that show the field a finding is about
@@ -22,6 +24,9 @@ func findingHunk(r *Report, f Finding, n int) (at string, hunk []string, all boo
 			at = inert(shortPath(f.Path))
 		}
 		lines = valueLines(f)
+		if list, several := variableLines(r, f); several != nil {
+			at, lines = inert(list), several
+		}
 	} else {
 		i := slices.IndexFunc(r.Changes, func(c Change) bool { return c.Ref == f.Ref })
 		if i < 0 || r.Changes[i].Diff == "" {
@@ -46,6 +51,68 @@ func findingHunk(r *Report, f Finding, n int) (at string, hunk []string, all boo
 		hunk = append(hunk, cut(inert(l), lineLimit))
 	}
 	return at, hunk, all
+}
+
+// variableLines gives what changes of all the environment variables that the message
+// of a finding about one of them names, and the path of their list; nil when it names
+// no other one that changes.
+func variableLines(r *Report, f Finding) (at string, lines []string) {
+	list, _, _ := variable(f.Path)
+	if list == "" {
+		return "", nil
+	}
+	i := slices.IndexFunc(r.Changes, func(c Change) bool { return c.Ref == f.Ref })
+	if i < 0 {
+		return "", nil
+	}
+	named := strings.FieldsFunc(f.Message, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
+	})
+	told := map[string]bool{}
+	for _, field := range r.Changes[i].Fields {
+		of, name, whole := variable(field.Path)
+		if of != list || field.Hidden != "" || !slices.Contains(named, name) {
+			continue
+		}
+		shift := ""
+		if !whole {
+			shift = "  "
+			if !told[name] {
+				lines = append(lines, "   - name: "+name)
+			}
+		}
+		told[name] = true
+		for _, l := range valueLines(Finding{Finding: rule.Finding{Path: field.Path, Before: field.Before, After: field.After}}) {
+			lines = append(lines, l[:1]+shift+l[1:])
+		}
+	}
+	if len(told) < 2 {
+		return "", nil
+	}
+	return shortPath(list), lines
+}
+
+// variable gives the list and the name of the environment variable that a path leads
+// to, and whether it leads to the whole of it; "" when it leads to none.
+func variable(p object.Path) (list object.Path, name string, whole bool) {
+	segs := p.Segments()
+	for i, s := range segs {
+		switch {
+		case s.Select != nil && i > 0 && segs[i-1].Key == "env":
+			return list, s.Select[0][1], i+1 == len(segs)
+		case s.Select != nil:
+			var pairs []string
+			for _, kv := range s.Select {
+				pairs = append(pairs, kv[0], kv[1])
+			}
+			list = list.Select(pairs...)
+		case s.Index >= 0:
+			list = list.Index(s.Index)
+		default:
+			list = list.Key(s.Key)
+		}
+	}
+	return "", "", false
 }
 
 // withoutHead leaves out of a whole object what the finding's title says: kind and

@@ -215,12 +215,8 @@ func mdFoot(r *Report, o Options) string {
 	if r.Version != "" {
 		tool += " " + htmlText(r.Version)
 	}
-	if o.Times {
-		var ms int64
-		for _, u := range r.Units {
-			ms += u.Ms
-		}
-		tool += fmt.Sprintf(", %.1f s of rendering", float64(ms)/1000)
+	if words := timeWords(r, o); words != "" {
+		tool += ", " + words
 	}
 	return o.small(strings.Join(append(parts, tool), " · ")) + "\n"
 }

@@ -150,6 +150,25 @@ func TestWholeObjectsBeginWithWhatTheyAreAbout(t *testing.T) {
 	}
 }
 
+func TestFindingsShowEveryVariableThatTheyName(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: n-1}\nspec: {containers: [{name: a, image: i, env: [%s]}]}"
+	c := updated(t, obj(t, "u", fmt.Sprintf(pod, `{name: WAIT, value: "9"}, {name: WAITER, value: "9"}`)),
+		obj(t, "u", fmt.Sprintf(pod, `{name: WAIT, value: "1"}, {name: WAITER, value: "1"}, {name: LIMIT, value: "2"}`)))
+	r := &Report{Changes: []Change{NewChange(c)}}
+	path := object.Path("spec").Key("containers").Select("name", "a").Key("env").Select("name", "WAIT").Key("value")
+	for _, tt := range []struct{ name, message, at, want string }{
+		{"one", "WAIT: 9 → 1", "spec.containers[name=a].env[name=WAIT].value", "-  value: \"9\"|+  value: \"1\""},
+		{"two, and not the third, of which one is a part of the name", "WAIT: 9 → 1; LIMIT: default 4 → 2", "containers[name=a].env",
+			"   - name: WAIT|-    value: \"9\"|+    value: \"1\"|+  - name: LIMIT|+    value: \"2\""},
+	} {
+		f := Finding{Finding: rule.Finding{Ref: c.Ref, Path: path, Before: object.Of("9"), After: object.Of("1"), Message: tt.message}}
+		at, hunk, all := findingHunk(r, f, hunkLines)
+		if got := strings.Join(hunk, "|"); at != tt.at || got != tt.want || !all {
+			t.Errorf("%s: %s %s %v, want %s %s", tt.name, at, got, all, tt.at, tt.want)
+		}
+	}
+}
+
 func TestLongDiffsFoldOnATerminal(t *testing.T) {
 	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n"
 	for i := range 300 {

@@ -211,6 +211,22 @@ func countNotes(r *Report) int {
 	return n
 }
 
+// timeWords says how long rendering took, all units together; "" when that is not to
+// be said, or not known, as of parts that were written without it.
+func timeWords(r *Report, o Options) string {
+	var ms int64
+	for _, u := range r.Units {
+		ms += u.Ms
+	}
+	if !o.Times || ms == 0 {
+		return ""
+	}
+	if ms < 100 {
+		return fmt.Sprintf("%d ms of rendering", ms)
+	}
+	return fmt.Sprintf("%.1f s of rendering", float64(ms)/1000)
+}
+
 func subject(n int, one, many string) string {
 	if n == 1 {
 		return "1 other " + one
