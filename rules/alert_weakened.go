@@ -32,13 +32,13 @@ alone: whether they are right cannot be seen here.`,
 }
 
 func checkAlertWeakened(p *rule.Pass, c diff.Change) {
-	before := alertRules(c.Before)
+	before, after := alertRules(c.Before), alertRules(c.After)
 	var what []string
 	f := rule.Finding{}
 	follows := map[string]bool{}
-	for _, now := range alertRules(c.After) {
+	for _, now := range after {
 		i := slices.IndexFunc(before, func(a alertRule) bool { return a.name == now.name })
-		if i < 0 || countNamed(before, now.name) != countNamed(alertRules(c.After), now.name) || countNamed(before, now.name) > 1 {
+		if i < 0 || countNamed(before, now.name) > 1 || countNamed(after, now.name) > 1 {
 			continue // not the same alert for certain: names may come twice, with other severities
 		}
 		was := before[i]
@@ -75,8 +75,7 @@ type alertRule struct {
 
 func alertRules(o *object.Object) []alertRule {
 	var out []alertRule
-	all := alerts(o)
-	for _, a := range all {
+	for _, a := range alerts(o) {
 		if a.recorded {
 			continue
 		}

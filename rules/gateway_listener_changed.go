@@ -71,7 +71,7 @@ func checkGatewayListenerChanged(p *rule.Pass, c diff.Change) {
 		f.Path = a.path
 		var lost []string
 		for _, h := range b.hosts {
-			if !slices.ContainsFunc(a.hosts, func(x string) bool { return x == h || x == "*" || wildcardTakes(x, h) }) && len(a.hosts) > 0 {
+			if !slices.ContainsFunc(a.hosts, func(x string) bool { return hostTakes(x, h) }) && len(a.hosts) > 0 {
 				lost = append(lost, h)
 			}
 		}

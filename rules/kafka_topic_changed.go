@@ -17,7 +17,7 @@ var KafkaTopicChanged = &rule.Rule{
 	Doc: `
 Kafka cannot take partitions away: the operator refuses, the topic is not ready, and none of its other settings are applied any more
 ([Strimzi](https://strimzi.io/docs/operators/latest/deploying#con-topic-operator-topic-changes-str)). More partitions are possible and cannot be undone: records of one key go to another partition from then on, so that consumers
-meet them out of order, and a compacted topic keeps an old value for good in the old one. Fewer copies leave data on fewer brokers, and where min.insync.replicas
+meet them out of order, and a compacted topic keeps an old value for good in the old one. Fewer copies, which the operator makes with Cruise Control only and refuses without, leave data on fewer brokers, and where min.insync.replicas
 asks for as many as there are, one broker that restarts stops all writes.`,
 	Advice: `For fewer partitions, or for more of a keyed topic, make a second topic, let consumers finish the old one, and move producers over. Keep three copies and min.insync.replicas 2.`,
 	Kinds:  []string{"KafkaTopic.kafka.strimzi.io"}, Actions: []diff.Action{diff.Update, diff.Replace},

@@ -67,6 +67,11 @@ func allowing(o *object.Object) bool {
 	return o != nil && orText(o.Text("spec.action"), "ALLOW") == "ALLOW" && o.Annotation("istio.io/dry-run") != "true"
 }
 
+// denying says the same of one that denies.
+func denying(o *object.Object) bool {
+	return o.Text("spec.action") == "DENY" && o.Annotation("istio.io/dry-run") != "true"
+}
+
 func checkAuthorization(p *rule.Pass, c diff.Change) {
 	whom, pods := whomMesh(p.After, c.After)
 	f := rule.Finding{Path: "spec", Related: refs(pods)}
@@ -75,7 +80,7 @@ func checkAuthorization(p *rule.Pass, c diff.Change) {
 	switch action := orText(c.After.Text("spec.action"), "ALLOW"); {
 	case dry:
 		return
-	case action == "DENY" && (c.Before == nil || len(lostItems(rules, wasRules)) > 0):
+	case action == "DENY" && rules.Len() > 0 && (c.Before == nil || !denying(c.Before) || len(uncoveredRules(rules, wasRules)) > 0):
 		f.Message = fmt.Sprintf("%s refuses more than before", whom)
 		if c.Before == nil {
 			f.Message = fmt.Sprintf("a policy refuses requests to %s", whom)
@@ -105,18 +110,8 @@ func checkAuthorization(p *rule.Pass, c diff.Change) {
 	p.Report(c, f)
 }
 
-// lostItems gives the items of a list that another one does not have.
-func lostItems(before, after object.Value) []object.Value {
-	var out []object.Value
-	for _, b := range before.Items() {
-		if !slices.ContainsFunc(itemsOf(after), func(a object.Value) bool { return a.Equal(b) }) {
-			out = append(out, b)
-		}
-	}
-	return out
-}
-
-// uncoveredRules gives the rules that allow something which no rule after allows.
+// uncoveredRules gives the rules of a list that match something which no rule of
+// another list matches.
 func uncoveredRules(before, after object.Value) []object.Value {
 	var out []object.Value
 	for _, b := range before.Items() {

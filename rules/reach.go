@@ -99,6 +99,17 @@ func has(workloads []object.Workload, ref object.Ref) bool {
 	})
 }
 
+// wasThere says the same of a set, without going through all that it holds.
+func wasThere(set *object.Set, ref object.Ref) bool {
+	for _, group := range []string{ref.Group, "apps", "extensions"} {
+		ref.Group = group
+		if _, ok := set.Workload(ref); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // withPods leaves out workloads that are scaled to nothing.
 func withPods(workloads []object.Workload) []object.Workload {
 	var out []object.Workload
@@ -216,7 +227,7 @@ func (s shift) onlyNewPods(p *rule.Pass, service *object.Object) (consequence st
 			continue
 		}
 		r := rolloutOf(w)
-		if !has(p.Before.Workloads(), w.Ref) {
+		if !wasThere(p.Before, w.Ref) {
 			r.Strategy, restart = impact.Recreate, false // a new workload makes all its pods at once
 		}
 		t := r.Traffic(impact.Reach{Before: true, New: true})

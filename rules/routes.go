@@ -31,9 +31,16 @@ func (r route) url() string {
 	return r.host + r.path
 }
 
+// hostTakes says whether requests for a host are requests for another one, which may
+// be a wildcard: any number of labels in its place
+// (https://gateway-api.sigs.k8s.io/reference/spec/#hostname).
+func hostTakes(wide, host string) bool {
+	return wide == host || wide == "*" || strings.HasPrefix(wide, "*.") && strings.HasSuffix(host, wide[1:])
+}
+
 // covers says whether a request for o goes through r as well.
 func (r route) covers(o route) bool {
-	if r.host != o.host && r.host != "*" && !(strings.HasPrefix(r.host, "*.") && strings.HasSuffix(o.host, r.host[1:])) {
+	if !hostTakes(r.host, o.host) {
 		return false
 	}
 	if r.path == o.path {

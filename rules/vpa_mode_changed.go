@@ -18,7 +18,7 @@ var VPAModeChanged = &rule.Rule{
 With updateMode Off a VerticalPodAutoscaler only recommends. With Auto or Recreate it evicts pods whose requests are far from what it recommends, one after the other as budgets allow, and gives
 the new ones its own requests, whatever the manifest says; limits are raised or cut in proportion. A recommendation from quiet days is too small for a busy one, one from a
 single peak fits on no node. On the same resource as a horizontal autoscaler the two work against each other
-([VPA](https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/docs/known-limitations.md)). The mode is Auto where none is written.`,
+([VPA](https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/docs/known-limitations.md)). Where no mode is written it is Recreate, or Auto in older versions, which does the same.`,
 	Advice:  `Look at the recommendations of a week first (kubectl describe vpa), set minAllowed and maxAllowed for each container, keep a budget on the pods, and begin with updateMode Initial.`,
 	Kinds:   []string{"VerticalPodAutoscaler.autoscaling.k8s.io"},
 	Actions: []diff.Action{diff.Create, diff.Update, diff.Replace},
@@ -40,7 +40,7 @@ func checkVPAModeChanged(p *rule.Pass, c diff.Change) {
 	}
 	target := object.Ref{Unit: c.Ref.Unit, Group: "apps", Kind: c.After.Text("spec.targetRef.kind"), Namespace: c.After.Ref.Namespace, Name: c.After.Text("spec.targetRef.name")}
 	const path = "spec.updatePolicy.updateMode"
-	f := rule.Finding{Path: path, Message: fmt.Sprintf("updateMode is %s: it may evict the pods of %s", orText(c.After.Text(path), "Auto, by default"), target),
+	f := rule.Finding{Path: path, Message: fmt.Sprintf("updateMode is %s: it may evict the pods of %s", orText(c.After.Text(path), "Recreate, by default"), target),
 		Consequence: "they end one after the other, and come back with its requests in place of those of the manifest"}
 	if _, ok := p.After.Workload(target); ok {
 		f.Related = []object.Ref{target}
