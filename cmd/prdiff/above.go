@@ -153,7 +153,10 @@ func neededAbove(dir, bound string, needs []string) []string {
 	looked := 0
 	jsonnet := false
 	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if looked++; err != nil || looked > maxLooked {
+		if err != nil {
+			return nil // the rest is looked at; reading the folder tells what is wrong
+		}
+		if looked++; looked > maxLooked {
 			return fs.SkipAll
 		}
 		switch base := d.Name(); {
@@ -257,44 +260,16 @@ func relativeTo(dir, name string) (rel string, ok bool) {
 // pairFolders matches the units of two folders of one tree, by where they are in
 // them; what is left by itself on both sides goes together.
 func pairFolders(base, head *gitops.Walked, from [2]string) []pairing {
-	type key struct{ renderer, path, variant string }
-	before := map[key]render.Unit{}
-	var out []pairing
-	for _, u := range base.Units {
-		if rel, ok := relativeTo(from[0], u.Path); ok {
-			before[key{u.Renderer, rel, u.Variant}] = u
-		}
-	}
-	var alone []render.Unit
-	for _, u := range head.Units {
-		rel, ok := relativeTo(from[1], u.Path)
-		if !ok {
-			continue
-		}
-		k := key{u.Renderer, rel, u.Variant}
-		if was, ok := before[k]; ok {
-			delete(before, k)
-			out = append(out, pairing{unit: u, was: was, before: true, after: true})
-			continue
-		}
-		alone = append(alone, u)
-	}
-	for _, u := range alone {
-		p := pairing{unit: u, was: u, after: true}
-		for k, was := range before {
-			if rel, _ := relativeTo(from[1], u.Path); k.path == rel && (len(alone) == 1 && len(before) == 1 || k.renderer != u.Renderer && k.variant == u.Variant) {
-				p.was, p.before = was, true
-				delete(before, k)
-				break
+	within := func(w *gitops.Walked, dir string) []placedUnit {
+		var out []placedUnit
+		for _, u := range w.Units {
+			if rel, ok := relativeTo(dir, u.Path); ok {
+				out = append(out, placedAt(u, rel))
 			}
 		}
-		out = append(out, p)
+		return out
 	}
-	for _, u := range before {
-		out = append(out, pairing{unit: u, was: u, before: true})
-	}
-	slices.SortFunc(out, func(a, b pairing) int { return compareUnits(a.unit, b.unit) })
-	return out
+	return pairPlaced(within(base, from[0]), within(head, from[1]), true)
 }
 
 // elsewhere gives the problems of both sides under the names that the files have

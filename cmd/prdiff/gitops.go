@@ -141,38 +141,67 @@ func (c *comparison) walk(ctx context.Context, base, head *side) error {
 // the others by renderer, path and variant; and what is left by its folder, because
 // a folder that gets a kustomization, or that Flux takes over, is still the same.
 func pair(base, head *gitops.Walked) []pairing {
-	byID := map[string]*pairing{}
-	id := func(w *gitops.Walked, u render.Unit) string {
-		if key, ok := w.Keys[u]; ok {
-			return "object\x00" + key
+	placed := func(w *gitops.Walked) []placedUnit {
+		out := make([]placedUnit, len(w.Units))
+		for i, u := range w.Units {
+			out[i] = placedAt(u, u.Path)
+			if key, ok := w.Keys[u]; ok {
+				out[i].id = "object\x00" + key
+			}
 		}
-		return u.Renderer + "\x00" + u.Path + "\x00" + u.Variant
+		return out
 	}
+	return pairPlaced(placed(base), placed(head), false)
+}
+
+// A placedUnit is a unit with what it is known by on the other side.
+type placedUnit struct {
+	unit render.Unit
+	id   string
+	dir  string // where it lies, as far as that is the same on both sides
+}
+
+func placedAt(u render.Unit, dir string) placedUnit {
+	return placedUnit{u, u.Renderer + "\x00" + dir + "\x00" + u.Variant, dir}
+}
+
+// pairPlaced matches units by what they are known by, and what is left by its
+// folder: where each side has one of another renderer there, and with alone the only
+// one of each side that is left.
+func pairPlaced(base, head []placedUnit, alone bool) []pairing {
+	byID := map[string]*pairing{}
 	var all []*pairing
-	for _, u := range base.Units {
-		p := &pairing{unit: u, was: u, before: true}
-		byID[id(base, u)] = p
+	dirs := map[*pairing]string{}
+	add := func(p *pairing, dir string) *pairing {
 		all = append(all, p)
+		dirs[p] = dir
+		return p
 	}
-	for _, u := range head.Units {
-		if p := byID[id(head, u)]; p != nil {
-			p.unit, p.after = u, true
+	for _, u := range base {
+		byID[u.id] = add(&pairing{unit: u.unit, was: u.unit, before: true}, u.dir)
+	}
+	for _, u := range head {
+		if p := byID[u.id]; p != nil {
+			p.unit, p.after = u.unit, true
 			continue
 		}
-		all = append(all, &pairing{unit: u, was: u, after: true})
+		add(&pairing{unit: u.unit, was: u.unit, after: true}, u.dir)
 	}
 	gone, come := map[string][]*pairing{}, map[string][]*pairing{}
+	left := 0
 	for _, p := range all {
 		switch {
 		case p.before && !p.after:
-			gone[p.unit.Path] = append(gone[p.unit.Path], p)
+			gone[dirs[p]] = append(gone[dirs[p]], p)
+			left++
 		case p.after && !p.before:
-			come[p.unit.Path] = append(come[p.unit.Path], p)
+			come[dirs[p]] = append(come[dirs[p]], p)
+			left++
 		}
 	}
 	for dir, before := range gone {
 		after := come[dir]
-		if len(before) == 1 && len(after) == 1 && before[0].unit.Renderer != after[0].unit.Renderer {
+		if len(before) == 1 && len(after) == 1 && (before[0].unit.Renderer != after[0].unit.Renderer || alone && left == 2) {
 			after[0].was, after[0].before = before[0].unit, true
 			before[0].before = false
 		}
