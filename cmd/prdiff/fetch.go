@@ -97,6 +97,9 @@ var (
 	chartName    = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,127}$`)
 	exactVersion = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$`)
 	addressHost  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?$`)
+	// What resolvers may take for an address too, such as 2852039166 or 0xa9.254.43518
+	// (https://url.spec.whatwg.org/#ends-in-a-number-checker).
+	endsInNumber = regexp.MustCompile(`(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)$`)
 	addressPath  = regexp.MustCompile(`^(?:/[A-Za-z0-9._~-]+)*/?$`)
 )
 
@@ -118,8 +121,11 @@ func checkRemote(r gitops.Remote) error {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" || !addressHost.MatchString(u.Host) || !addressPath.MatchString(u.EscapedPath()) || strings.Contains(u.Path, ".."):
 		return fmt.Errorf("the address has more than a host and a path")
 	}
-	// Where clouds tell a machine its credentials.
-	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsLinkLocalUnicast() || u.Hostname() == "metadata.google.internal" {
+	// Where clouds tell a machine its credentials, however it is spelled. A name that
+	// leads there is not found out here; what it answers is no chart.
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	ip := net.ParseIP(host)
+	if ip != nil && ip.IsLinkLocalUnicast() || ip == nil && endsInNumber.MatchString(host) || host == "metadata.google.internal" {
 		return fmt.Errorf("%s is no address of charts", u.Host)
 	}
 	return nil
@@ -168,7 +174,10 @@ func (f *fetcher) pull(ctx context.Context, r gitops.Remote) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(ctx, program, append(args, "--", name)...)
 	var said headOf
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, f.environment(), io.Discard, &said, time.Second
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, io.Discard, &said, time.Second
+	// The index of a repository may name archives of any scheme, and helm would have
+	// a plugin get those: it finds none.
+	cmd.Env = append(f.environment(), "HELM_PLUGINS="+filepath.Join(dir, "none"))
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)

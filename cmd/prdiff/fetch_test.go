@@ -33,6 +33,11 @@ func fakeHelm() {
 			fail("the token is in the environment: %s", v)
 		}
 	}
+	if plugins := os.Getenv("HELM_PLUGINS"); plugins == "" {
+		fail("the plugins of the user are within reach")
+	} else if _, err := os.Stat(plugins); err == nil {
+		fail("there are plugins in %s", plugins)
+	}
 	fs := flag.NewFlagSet("pull", flag.ExitOnError)
 	version, destination, repo := fs.String("version", "", ""), fs.String("destination", "", ""), fs.String("repo", "", "")
 	if len(os.Args) < 2 || os.Args[1] != "pull" || fs.Parse(os.Args[2:]) != nil || fs.NArg() != 1 {
@@ -210,6 +215,11 @@ func TestFetchingThatFails(t *testing.T) {
 		{"web", "1.0.0", "http://169.254.169.254/latest", "no address of charts"},
 		{"web", "1.0.0", "http://[fe80::1]/x", "more than a host"},
 		{"web", "1.0.0", "http://metadata.google.internal/x", "no address of charts"},
+		{"web", "1.0.0", "http://Metadata.Google.Internal./x", "no address of charts"},
+		{"web", "1.0.0", "http://169.254.169.254./latest", "no address of charts"},
+		{"web", "1.0.0", "http://2852039166/latest", "no address of charts"},
+		{"web", "1.0.0", "oci://0xa9fea9fe/latest", "no address of charts"},
+		{"web", "1.0.0", "http://169.254.43518/latest", "no address of charts"},
 		{"web", "1.0.0", "https://-x.example", "more than a host"},
 	} {
 		f := &fetcher{getenv: os.Getenv, program: filepath.Join(folder, "helm"), timeout: time.Second}
