@@ -10,11 +10,14 @@ printf 'version %s\n' "$version"
 while read -r os arch goos goarch exe; do
 	archive=prdiff_${version#v}_${goos}_$goarch.tar.gz
 	archive_sum=$(awk -v name="$archive" '$2 == name { print $1 }' "$dist/checksums.txt")
-	binary_sum=$(tar -xzOf "$dist/$archive" "$exe" | sha256sum | cut -c1-64)
-	[ "$archive_sum" = "$(sha256sum "$dist/$archive" | cut -c1-64)" ] || {
+	if [ -z "$archive_sum" ] || [ "$archive_sum" != "$(sha256sum "$dist/$archive" | cut -c1-64)" ]; then
 		printf '%s is not what checksums.txt says\n' "$archive" >&2
 		exit 1
-	}
+	fi
+	# Through a file: of a pipe, the shell would not say that tar failed.
+	tar -xzOf "$dist/$archive" "$exe" >"$dist/pinned"
+	binary_sum=$(sha256sum "$dist/pinned" | cut -c1-64)
+	rm "$dist/pinned"
 	printf '%s %s %s %s %s\n' "$os" "$arch" "$archive" "$archive_sum" "$binary_sum"
 done <<'LIST'
 Linux X64 linux amd64 prdiff

@@ -162,6 +162,18 @@ func TestActionGetsItsBinary(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a release that is not as it should be is not pinned", func(t *testing.T) {
+		for _, breaks := range []string{"rm prdiff_1.2.3_darwin_arm64.tar.gz", ": > checksums.txt", "rm prdiff_1.2.3_darwin_arm64.tar.gz; : > checksums.txt",
+			"echo x > other; tar -czf prdiff_1.2.3_darwin_arm64.tar.gz other; sha256sum *.tar.gz > checksums.txt"} {
+			s := newShelf(t)
+			s.sh(breaks, filepath.Join(s.dir, "dist"))
+			cmd := exec.Command("sh", "action/.github/action/pin.sh", "v1.2.3", "dist")
+			cmd.Dir = s.dir
+			if out, err := cmd.CombinedOutput(); err == nil {
+				t.Errorf("after %q it is:\n%s", breaks, out)
+			}
+		}
+	})
 	t.Run("a binary that is given is taken, and one that is not there is an error", func(t *testing.T) {
 		s := newShelf(t)
 		s.write("mine/prdiff", "#!/bin/sh\n")
