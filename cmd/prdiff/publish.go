@@ -193,7 +193,7 @@ func (e env) log() io.Writer {
 // markdown gives the report in at most budget bytes, without the marker that the
 // client writes itself.
 func (p *publication) markdown(budget int, elsewhere string) (string, error) {
-	o := report.Options{ShowHidden: p.shown.showHidden, Times: p.shown.verbose, Key: p.key, Budget: budget - len(p.preface), Elsewhere: elsewhere}
+	o := report.Options{ShowHidden: p.shown.showHidden, Times: true, Key: p.key, Budget: budget - len(p.preface), Elsewhere: elsewhere}
 	var b bytes.Buffer
 	if err := report.Markdown(&b, p.report, o); err != nil {
 		return "", err
