@@ -175,7 +175,7 @@ func haproxyFacts(before, after []directive) []proxyFact {
 			facts = append(facts, proxyFact{severity, b.text() + " goes", follows})
 			continue
 		}
-		facts = append(facts, haproxySection(b, a)...)
+		facts = append(facts, haproxySection(b, a, sharedOf(before), sharedOf(after))...)
 	}
 	return facts
 }
@@ -233,9 +233,33 @@ func missingBackends(all []directive) []string {
 	return out
 }
 
-func haproxySection(before, after directive) []proxyFact {
+// sharedOf gives the statements that sections of HAProxy have in common.
+func sharedOf(all []directive) []directive {
+	var out []directive
+	for _, s := range all {
+		if s.name() == "defaults" {
+			out = append(out, s.block...)
+		}
+	}
+	return out
+}
+
+// serverDefault finds a setting that a section, or what it shares with others, gives to
+// each server (https://docs.haproxy.org/3.0/configuration.html#default-server).
+func serverDefault(section directive, shared []directive, name string) (value string, ok bool) {
+	for _, d := range slices.Concat(shared, section.block) {
+		if v, is := d.setting(name); d.name() == "default-server" && is {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// haproxySection compares a section; shared is what each side has in its defaults.
+func haproxySection(before, after directive, sharedBefore, sharedAfter []directive) []proxyFact {
 	where := before.text()
-	servers := func(s directive) (out []serverLine) {
+	servers := func(s directive, shared []directive) (out []serverLine) {
+		_, all := serverDefault(s, shared, "check")
 		for _, d := range s.block {
 			if (d.name() == "server" || d.name() == "server-template") && len(d.words) >= 3 {
 				address := d.arg(2)
@@ -245,12 +269,13 @@ func haproxySection(before, after directive) []proxyFact {
 				_, backup := d.setting("backup")
 				_, disabled := d.setting("disabled")
 				_, checked := d.setting("check")
-				out = append(out, serverLine{d.arg(1), address, checked, backup || disabled})
+				_, unchecked := d.setting("no-check")
+				out = append(out, serverLine{d.arg(1), address, checked || all && !unchecked, backup || disabled})
 			}
 		}
 		return out
 	}
-	facts := lostServers(where, servers(before), servers(after))
+	facts := lostServers(where, servers(before, sharedBefore), servers(after, sharedAfter))
 	for _, b := range before.block {
 		gone := !slices.ContainsFunc(after.block, func(a directive) bool { return a.text() == b.text() })
 		if !gone {
@@ -269,12 +294,15 @@ func haproxySection(before, after directive) []proxyFact {
 			}
 			was, _ := b.setting("maxconn")
 			now, bounded := after.block[i].setting("maxconn")
+			if !bounded {
+				now, bounded = serverDefault(after, sharedAfter, "maxconn")
+			}
 			facts = append(facts, shrunk("server "+b.arg(1)+" of "+where, "maxconn", was, now)...)
 			if was != "" && !bounded {
 				facts = append(facts, proxyFact{rule.Warning, fmt.Sprintf("server %s of %s loses its maxconn of %s", b.arg(1), where, was), "what was queued in the proxy falls on the server at once"})
 			}
 		case "option":
-			facts = append(facts, lostOption(where, b, after)...)
+			facts = append(facts, lostOption(where, b, slices.Concat(sharedAfter, after.block))...)
 		case "bind":
 			if !slices.ContainsFunc(after.block, func(a directive) bool { return a.name() == "bind" && a.arg(1) == b.arg(1) }) {
 				facts = append(facts, proxyFact{rule.Error, fmt.Sprintf("%s no longer listens on %s", where, b.arg(1)), "connections to it are refused from the next reload on"})
@@ -305,8 +333,9 @@ func haproxySection(before, after directive) []proxyFact {
 }
 
 // lostOption tells of options whose absence shows only when a server is down.
-func lostOption(where string, b, after directive) []proxyFact {
-	if slices.ContainsFunc(after.block, func(a directive) bool { return a.name() == "option" && a.arg(1) == b.arg(1) }) {
+func lostOption(where string, b directive, after []directive) []proxyFact {
+	off := slices.ContainsFunc(after, func(a directive) bool { return a.name() == "no" && a.arg(2) == b.arg(1) })
+	if !off && slices.ContainsFunc(after, func(a directive) bool { return a.name() == "option" && a.arg(1) == b.arg(1) }) {
 		return nil
 	}
 	switch option := b.arg(1); option {
@@ -318,200 +347,4 @@ func lostOption(where string, b, after directive) []proxyFact {
 		return []proxyFact{{rule.Warning, where + " loses option forwardfor", "servers no longer see whose request it is: allow lists, rate limits and logs go by the proxy's address"}}
 	}
 	return nil
-}
-
-// nginxFacts compares two configurations of NGINX.
-func nginxFacts(before, after []directive) []proxyFact {
-	b, a := flatNGINX(before), flatNGINX(after)
-	var facts []proxyFact
-	servers := func(d directive) (out []serverLine) {
-		for _, s := range d.block {
-			if s.name() == "server" && len(s.words) >= 2 {
-				out = append(out, serverLine{"", s.arg(1), false, slices.Contains(s.words, "down") || slices.Contains(s.words, "backup")})
-			}
-		}
-		return out
-	}
-	for _, was := range b {
-		now, ok := findPlace(a, was.place)
-		switch {
-		case was.name() == "upstream" && ok:
-			facts = append(facts, lostServers("upstream "+was.arg(1), servers(was.directive), servers(now.directive))...)
-		case was.name() == "upstream":
-			if user := passing(a, was.arg(1)); user != "" {
-				facts = append(facts, proxyFact{rule.Error, fmt.Sprintf("upstream %s goes, and %s still passes requests to it", was.arg(1), user), "NGINX takes the name for a host: it refuses the configuration when DNS does not know it, so that a pod that restarts stays down"})
-			}
-		case was.name() == "location" && !ok:
-			facts = append(facts, proxyFact{rule.Warning, fmt.Sprintf("%s goes", was.place), "its requests go to another location of the server, or are answered with 404"})
-		case was.name() == "server" && !ok && was.inHTTP && !serverStays(a, was):
-			facts = append(facts, proxyFact{rule.Warning, fmt.Sprintf("%s goes", was.place), "requests for it end at the default server, with its certificate and its locations"})
-		case ok:
-			facts = append(facts, nginxStatements(was, now)...)
-		}
-	}
-	return facts
-}
-
-// A placed directive is a block with the way to it.
-type placed struct {
-	directive
-	place  string
-	inHTTP bool
-}
-
-// flatNGINX gives the blocks of a configuration with their places: "server
-// shop.example.com: location /api".
-func flatNGINX(all []directive) []placed {
-	var out []placed
-	var walk func(list []directive, under string, http bool)
-	walk = func(list []directive, under string, http bool) {
-		for _, d := range list {
-			if d.block == nil && d.name() != "server" || d.name() == "server" && len(d.words) > 1 {
-				continue
-			}
-			place := d.text()
-			if d.name() == "server" {
-				place = "server " + serverName(d)
-			}
-			if under != "" {
-				place = under + ": " + place
-			}
-			out = append(out, placed{d, place, http})
-			switch d.name() {
-			case "http", "stream", "events":
-				walk(d.block, "", d.name() == "http")
-			default:
-				walk(d.block, place, http)
-			}
-		}
-	}
-	out = append(out, placed{directive{words: []string{"main"}, block: all}, "the main section", false})
-	top := slices.ContainsFunc(all, func(d directive) bool {
-		return d.name() == "server" || d.name() == "upstream" || d.name() == "location"
-	})
-	walk(all, "", top)
-	return out
-}
-
-// serverName is how a server block is told from others.
-func serverName(d directive) string {
-	var listens []string
-	for _, s := range d.block {
-		if s.name() == "server_name" && s.arg(1) != "_" && s.arg(1) != "" {
-			return s.arg(1)
-		}
-		if s.name() == "listen" {
-			listens = append(listens, s.arg(1))
-		}
-	}
-	if len(listens) == 0 {
-		return "without a name"
-	}
-	return "on " + listens[0]
-}
-
-// serverStays says whether another server block answers for the names of one that goes.
-func serverStays(all []placed, gone placed) bool {
-	for _, s := range gone.block {
-		if s.name() != "server_name" && s.name() != "listen" {
-			continue
-		}
-		for _, x := range all {
-			if x.name() == "server" && slices.ContainsFunc(x.block, func(d directive) bool { return d.name() == s.name() && d.arg(1) == s.arg(1) }) && s.name() == "server_name" {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func findPlace(all []placed, place string) (placed, bool) {
-	i := slices.IndexFunc(all, func(p placed) bool { return p.place == place })
-	if i < 0 {
-		return placed{}, false
-	}
-	return all[i], true
-}
-
-// passing gives the place that passes requests to an upstream, "" when none does.
-func passing(all []placed, upstream string) string {
-	for _, p := range all {
-		for _, d := range p.block {
-			if strings.HasSuffix(d.name(), "_pass") {
-				_, host, ok := strings.Cut(d.arg(1), "://")
-				if !ok {
-					host = d.arg(1)
-				}
-				if host == upstream || strings.HasPrefix(host, upstream+"/") {
-					return p.place
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// guards are statements that keep requests out, or say whose they are.
-var guards = map[string]string{
-	"auth_request":      "requests go through unchecked",
-	"auth_basic":        "requests go through unchecked",
-	"auth_jwt":          "requests go through unchecked",
-	"deny":              "addresses that it kept out get in",
-	"limit_req":         "what it held back falls on the servers behind",
-	"limit_conn":        "what it held back falls on the servers behind",
-	"set_real_ip_from":  "clients are taken for the balancer in front: allow lists, rate limits and logs go by its address",
-	"real_ip_header":    "clients are taken for the balancer in front: allow lists, rate limits and logs go by its address",
-	"ssl_verify_client": "clients need no certificate any more",
-}
-
-// forwarding are headers by which the program behind learns whom it serves, and how.
-var forwarding = []string{"Host", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Port", "X-Real-IP", "Upgrade", "Connection"}
-
-func nginxStatements(before, after placed) []proxyFact {
-	var facts []proxyFact
-	for _, b := range before.block {
-		if b.block != nil || slices.ContainsFunc(after.block, func(a directive) bool { return a.text() == b.text() }) {
-			continue
-		}
-		same := slices.IndexFunc(after.block, func(a directive) bool { return a.name() == b.name() })
-		switch name := b.name(); {
-		case guards[name] != "" && !slices.ContainsFunc(after.block, func(a directive) bool { return a.name() == name && a.arg(1) != "off" }) && b.arg(1) != "off":
-			facts = append(facts, proxyFact{rule.Warning, fmt.Sprintf("%s loses %s", before.place, clipped(b.text(), 60)), guards[name]})
-		case name == "proxy_set_header" && slices.ContainsFunc(forwarding, func(h string) bool { return strings.EqualFold(h, b.arg(1)) }):
-			i := slices.IndexFunc(after.block, func(a directive) bool { return a.name() == name && strings.EqualFold(a.arg(1), b.arg(1)) })
-			f := proxyFact{rule.Warning, fmt.Sprintf("%s no longer sets the header %s", before.place, b.arg(1)), "the program behind takes requests for others than they are: wrong links and redirects, wrong addresses in allow lists"}
-			if i >= 0 {
-				f.what = fmt.Sprintf("%s sets the header %s to %s, to %s before", before.place, b.arg(1), after.block[i].arg(2), b.arg(2))
-			}
-			facts = append(facts, f)
-		case name == "worker_connections" || name == "worker_rlimit_nofile":
-			if same >= 0 {
-				facts = append(facts, shrunk(before.place, name, b.arg(1), after.block[same].arg(1))...)
-			}
-		case name == "listen" && same < 0:
-			facts = append(facts, proxyFact{rule.Error, fmt.Sprintf("%s no longer listens on %s", before.place, b.arg(1)), "connections to it are refused from the next reload on"})
-		case name == "listen" && !slices.ContainsFunc(after.block, func(a directive) bool { return a.name() == "listen" && a.arg(1) == b.arg(1) }):
-			facts = append(facts, proxyFact{rule.Error, fmt.Sprintf("%s listens on %s in place of %s", before.place, after.block[same].arg(1), b.arg(1)), "connections to the old port are refused from the next reload on"})
-		case strings.HasSuffix(name, "_pass") && same >= 0:
-			facts = append(facts, proxyFact{rule.Warning, fmt.Sprintf("%s passes requests to %s, to %s before", before.place, after.block[same].arg(1), b.arg(1)), passFollows(b.arg(1), after.block[same].arg(1))})
-		case name == "proxy_next_upstream" && same >= 0:
-			now := after.block[same].words
-			if slices.Contains(now, "non_idempotent") && !slices.Contains(b.words, "non_idempotent") {
-				facts = append(facts, proxyFact{rule.Warning, fmt.Sprintf("%s repeats requests that are not safe to repeat (non_idempotent)", before.place), "an order or a payment that a server answered too late is made twice"})
-			} else if more := len(now) - len(b.words); more > 0 {
-				facts = append(facts, proxyFact{rule.Note, fmt.Sprintf("%s tries other servers in more cases: %s", before.place, strings.Join(now[1:], " ")), "requests that fail everywhere are sent to every server"})
-			}
-		}
-	}
-	return facts
-}
-
-// passFollows says what becomes of requests that are passed elsewhere. With a path, be
-// it a slash, NGINX puts it in place of the location's
-// (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_pass).
-func passFollows(before, after string) string {
-	if strings.TrimSuffix(before, "/") == strings.TrimSuffix(after, "/") {
-		return "with a slash at the end the location's own path is cut off, without it is passed on: the servers behind are asked for other paths"
-	}
-	return "all its requests go there at once"
 }
