@@ -8,11 +8,13 @@ import (
 	"github.com/prdiff/prdiff/internal/diff"
 )
 
-// effectNames says in a word or two what each kind of effect is, the gravest first.
-var effectNames = []struct {
+type effectWord struct {
 	kind diff.EffectKind
 	name string
-}{
+}
+
+// effectNames says in a word or two what each kind of effect is, the gravest first.
+var effectNames = []effectWord{
 	{diff.DataLoss, "deletes data"},
 	{diff.Refused, "refused"},
 	{diff.Removed, "ends"},
@@ -61,8 +63,9 @@ func (e effect) says() (between, text string) {
 	return ": ", e.Text
 }
 
-// effects gives the consequences of all members and of those that differ, each once, the gravest first.
-// The same fields may do more in one unit than in another: there may be more pods.
+// effects gives the consequences of all members and of those that differ, each once,
+// the gravest first. The same fields may do more in one unit than in another: there
+// may be more pods.
 func (s same) effects() []effect {
 	var out []effect
 	all := s.members
@@ -85,12 +88,7 @@ func (s same) effects() []effect {
 		}
 	}
 	rank := func(e effect) int {
-		return slices.IndexFunc(effectNames, func(n struct {
-			kind diff.EffectKind
-			name string
-		}) bool {
-			return n.kind == e.Kind
-		})
+		return slices.IndexFunc(effectNames, func(w effectWord) bool { return w.kind == e.Kind })
 	}
 	slices.SortStableFunc(out, func(a, b effect) int { return rank(a) - rank(b) })
 	for i, e := range out {

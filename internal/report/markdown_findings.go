@@ -141,10 +141,7 @@ func mdFinding(r *Report, f Finding, o Options, open, fold bool, above map[strin
 		} else {
 			b.WriteString(" ")
 		}
-		who := mdProse(inc.Org)
-		if inc.Date != "" {
-			who += ", " + mdProse(year(inc.Date))
-		}
+		who := mdProse(whose(inc))
 		if webLink(inc.URL) {
 			who = "[" + who + "](" + inc.URL + ")"
 		} else if inc.File != "" {

@@ -83,10 +83,10 @@ func (r *Report) FoldMoves() {
 	r.Numbers.withoutMoves(r.Changes)
 }
 
-// foldMoved folds findings. Of what rules say where an object left, one finding is kept for all objects of which
-// they say the same, the others among its Related. Notes of what comes unchanged
-// are left out: that was so before, in the other unit. Silenced findings stay as
-// they are. The order is kept.
+// foldMoved folds findings. Of what rules say where an object left, one finding is
+// kept for all objects of which they say the same, the others among its Related.
+// Notes of what comes unchanged are left out: that was so before, in the other unit.
+// Silenced findings stay as they are. The order is kept.
 func foldMoved(findings []Finding, changes []Change) []Finding {
 	left, come := map[object.Ref]string{}, map[object.Ref]bool{}
 	for _, c := range changes {

@@ -294,10 +294,7 @@ func (t *text) finding(f Finding) {
 	t.paragraph("What happens", sentence(happens(f)))
 	t.paragraph("Instead", sentence(f.Advice))
 	for n, i := range cited(t.r, f) {
-		who := i.Org
-		if i.Date != "" {
-			who += ", " + year(i.Date)
-		}
+		who := whose(i)
 		if t.told[i.ID] {
 			t.paragraph("Seen before", who+", as above")
 			continue

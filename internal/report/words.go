@@ -302,6 +302,14 @@ func story(i incident.Incident, first bool) string {
 	return s
 }
 
+// whose says whose incident it was, and in which year where that is known.
+func whose(i incident.Incident) string {
+	if i.Date == "" {
+		return i.Org
+	}
+	return i.Org + ", " + year(i.Date)
+}
+
 func year(date string) string { return date[:min(4, len(date))] }
 
 // sign gives the one character that stands for an action.
