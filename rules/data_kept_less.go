@@ -97,7 +97,7 @@ func checkDataKeptLess(p *rule.Pass, c diff.Change) {
 	if c.Ref.Kind != "ConfigMap" && !touched(c, ".env", ".args", ".command", "config", "retention", "postgresql") {
 		return
 	}
-	if !mayKeepLess(c) {
+	if !hasAnyWord(c, keepingWords...) {
 		return
 	}
 	before, after := clientparam.Settings(c.Before), clientparam.Settings(c.After)
@@ -137,18 +137,6 @@ type keptSetting struct {
 
 // keepingWords are in the names of all settings that are known.
 var keepingWords = []string{"appendonly", "maxmemory", "fsync", "full_page", "synchronous_commit", "innodb_flush", "sync_binlog", "insync", "replication", "min.isr", "min_isr", "unclean", "retention", "durability"}
-
-// mayKeepLess says whether a difference has one of the words: most changes have none, and
-// are not read.
-func mayKeepLess(c diff.Change) bool {
-	has := func(s string) bool {
-		s = strings.ToLower(s)
-		return slices.ContainsFunc(keepingWords, func(w string) bool { return strings.Contains(s, w) })
-	}
-	return slices.ContainsFunc(c.Fields, func(f diff.Field) bool {
-		return f.Hidden == "" && (has(string(f.Path)) || has(f.Before.String()) || has(f.After.String()))
-	})
-}
 
 // keptAt finds a setting among those of an object: the first one of its name.
 func keptAt(all []clientparam.Setting, k keeping, kind string) keptSetting {

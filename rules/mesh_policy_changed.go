@@ -47,6 +47,10 @@ func checkMeshPolicyChanged(p *rule.Pass, c diff.Change) {
 	}
 }
 
+// meshRoot is the root namespace where nobody chose another one
+// (https://istio.io/latest/docs/reference/config/istio.mesh.v1alpha1/#MeshConfig-root_namespace).
+const meshRoot = "istio-system"
+
 // whomMesh names what a policy of Istio reaches.
 func whomMesh(set *object.Set, o *object.Object) (text string, pods []object.Workload) {
 	selector := o.Strings("spec.selector.matchLabels")
@@ -56,7 +60,7 @@ func whomMesh(set *object.Set, o *object.Object) (text string, pods []object.Wor
 		return orText(withCount(pods), "pods with "+labelText(selector)), pods
 	case o.At("spec.targetRefs").Len() > 0 || o.At("spec.targetRef").Exists():
 		return "its targets", nil
-	case o.Ref.Namespace == "istio-system":
+	case o.Ref.Namespace == meshRoot:
 		return "every pod of the mesh", nil
 	}
 	return "every pod of namespace " + o.Ref.Namespace, nil
@@ -175,7 +179,8 @@ func itemsOf(list object.Value) []object.Value {
 func allowedElsewhere(set *object.Set, o *object.Object) bool {
 	return slices.ContainsFunc(set.Kind("AuthorizationPolicy.security.istio.io"), func(x *object.Object) bool {
 		same := x.Ref.Namespace == o.Ref.Namespace && x.At("spec.selector").Equal(o.At("spec.selector")) && x.At("spec.targetRefs").Equal(o.At("spec.targetRefs"))
-		wide := x.Ref.Namespace == o.Ref.Namespace && !x.At("spec.selector").Exists() && !x.At("spec.targetRefs").Exists()
+		// Those of the root namespace, which is mostly this one, count for the whole mesh.
+		wide := (x.Ref.Namespace == o.Ref.Namespace || x.Ref.Namespace == meshRoot) && !x.At("spec.selector").Exists() && !x.At("spec.targetRefs").Exists()
 		return allowing(x) && (same || wide)
 	})
 }

@@ -39,7 +39,7 @@ func checkStoreRoomCut(p *rule.Pass, c diff.Change) {
 	if c.Ref.Kind != "ConfigMap" && !touched(c, ".env", ".args", ".command", "postgresql") {
 		return
 	}
-	if !hasAnyWord(c, "maxmemory", "maxclients", "max_connections", "max-connections", "MAX_CONNECTIONS") {
+	if !hasAnyWord(c, "maxmemory", "maxclients", "max_connections", "max-connections") {
 		return
 	}
 	before, after := clientparam.Settings(c.Before), clientparam.Settings(c.After)
@@ -52,16 +52,15 @@ func checkStoreRoomCut(p *rule.Pass, c diff.Change) {
 	reportClients(p, c, at(before, "max_connections", sqlLike), at(after, "max_connections", sqlLike), 0)
 }
 
-// hasAnyWord says whether a difference that is shown has one of the words in its path or its values.
+// hasAnyWord says whether a difference that is shown has one of the words, in small letters,
+// in its path or its values: most changes have none, and are not read.
 func hasAnyWord(c diff.Change, words ...string) bool {
+	has := func(s string) bool {
+		s = strings.ToLower(s)
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
+	}
 	return slices.ContainsFunc(c.Fields, func(f diff.Field) bool {
-		if f.Hidden != "" {
-			return false
-		}
-		path, before, after := string(f.Path), f.Before.String(), f.After.String()
-		return slices.ContainsFunc(words, func(w string) bool {
-			return strings.Contains(path, w) || strings.Contains(before, w) || strings.Contains(after, w)
-		})
+		return f.Hidden == "" && (has(string(f.Path)) || has(f.Before.String()) || has(f.After.String()))
 	})
 }
 
