@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/prdiff/prdiff/internal/diff"
-	"github.com/prdiff/prdiff/internal/incident"
 	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/report"
 	"github.com/prdiff/prdiff/internal/rule"
@@ -54,7 +53,7 @@ func conclude(rep *report.Report, results []result, p *policy) {
 
 	cited, told := map[string]bool{}, map[string]bool{}
 	for _, f := range p.ask(rep, withUnchanged(parts, rep.Units)) {
-		rank(p.library, &f.Finding)
+		rank(p.library, &f, byName[f.Unit])
 		rep.Findings = append(rep.Findings, shownFinding(f, byName[f.Unit]))
 	}
 	rep.FoldMoves()
@@ -78,20 +77,6 @@ func conclude(rep *report.Report, results []result, p *policy) {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Renderer, b.Renderer))
 	})
 	slices.SortFunc(rep.Rules, func(a, b report.Rule) int { return strings.Compare(a.ID, b.ID) })
-}
-
-// rank replaces the incidents that a rule cites by those that are closest to
-// this finding.
-func rank(library *incident.Library, f *rule.Finding) {
-	text := strings.Join([]string{f.Message, f.Consequence}, " ")
-	matches := library.Rank(incident.Query{
-		Rule: f.Rule, Cited: f.Incidents, Kind: f.Ref.GroupKind(), Path: string(f.Path), Text: text,
-		Software: library.SoftwareIn(f.Ref.Name, text),
-	})
-	f.Incidents = nil
-	for _, m := range matches {
-		f.Incidents = append(f.Incidents, m.ID)
-	}
 }
 
 // shownFinding adds to a finding the API versions of the objects that it names.

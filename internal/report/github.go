@@ -80,7 +80,7 @@ func annotation(r *Report, f Finding) string {
 		text += "\nInstead: " + sentence(strings.Join(strings.Fields(f.Advice), " "))
 	}
 	for _, i := range cited(r, f) {
-		text += "\nSeen before: " + whose(i) + ": " + sentence(i.Title)
+		text += "\nSeen before: " + whose(i.Incident) + ": " + sentence(i.Title)
 		if webLink(i.URL) {
 			text += " " + i.URL
 		}

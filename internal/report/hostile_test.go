@@ -30,7 +30,7 @@ func hostile() *Report {
 	}}
 	finding := Finding{Finding: rule.Finding{Rule: nasty, Severity: rule.Error, Unit: nasty, Units: []string{nasty, nasty + "2"}, Ref: ref,
 		Origin: object.Origin{Path: nasty, Line: 3}, Path: object.Path(nasty), Before: before, After: after,
-		Message: nasty, Consequence: nasty, Advice: nasty, Incidents: []string{nasty}, Fingerprint: nasty}}
+		Message: nasty, Consequence: nasty, Advice: nasty, Incidents: []string{nasty}, Fingerprint: nasty}, Reasons: []string{nasty}}
 	warning, silenced := finding, finding
 	warning.Severity = rule.Warning
 	silenced.Suppressed = &Suppression{By: nasty, Reason: nasty, Expires: nasty}

@@ -112,6 +112,7 @@ type (
 		Advice      string          `json:"advice" doc:"what to do instead"`
 		Related     []jsonObject    `json:"related" doc:"other objects that it concerns"`
 		Incidents   []string        `json:"incidents" doc:"ids of public incidents that it repeats, the closest first"`
+		Reasons     []string        `json:"incidentReasons" doc:"why each of these is shown, in their order"`
 		Origin      jsonOrigin      `json:"origin"`
 		Fingerprint string          `json:"fingerprint" doc:"stable over reruns"`
 		Suppressed  *Suppression    `json:"suppressed" doc:"who silenced it, and why; null when it counts"`
@@ -238,7 +239,7 @@ func findingJSON(f Finding) (jsonFinding, error) {
 		Rule: f.Rule, Severity: f.Severity.String(), Unit: f.Unit, Units: append([]string{}, f.Units...),
 		Object: objectJSON(f.Ref, f.APIVersion), Path: f.Path,
 		Message: f.Message, Consequence: f.Consequence, Advice: f.Advice,
-		Related: []jsonObject{}, Incidents: append([]string{}, f.Incidents...),
+		Related: []jsonObject{}, Incidents: append([]string{}, f.Incidents...), Reasons: append([]string{}, f.Reasons...),
 		Origin: jsonOrigin(f.Origin), Fingerprint: f.Fingerprint, Suppressed: f.Suppressed,
 		Rollout: rolloutJSON(f.Rollout),
 	}
@@ -363,7 +364,7 @@ func parseFinding(f jsonFinding) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	out := Finding{APIVersion: f.Object.APIVersion, Suppressed: f.Suppressed}
+	out := Finding{APIVersion: f.Object.APIVersion, Suppressed: f.Suppressed, Reasons: f.Reasons}
 	out.Finding = rule.Finding{
 		Rule: f.Rule, Severity: severity, Unit: f.Unit, Units: f.Units, Ref: parseRef(f.Unit, f.Object),
 		Origin: object.Origin(f.Origin), Path: f.Path, Message: f.Message, Consequence: f.Consequence,

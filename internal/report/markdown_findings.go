@@ -141,7 +141,7 @@ func mdFinding(r *Report, f Finding, o Options, open, fold bool, above map[strin
 		} else {
 			b.WriteString(" ")
 		}
-		who := mdProse(whose(inc))
+		who := mdProse(whose(inc.Incident))
 		if webLink(inc.URL) {
 			who = "[" + who + "](" + inc.URL + ")"
 		} else if inc.File != "" {
@@ -151,7 +151,7 @@ func mdFinding(r *Report, f Finding, o Options, open, fold bool, above map[strin
 			b.WriteString(who + ", as above.")
 			continue
 		}
-		b.WriteString(who + ": " + mdProse(story(inc, i == 0)))
+		b.WriteString(who + mdProse(inc.because()) + ": " + mdProse(story(inc.Incident, i == 0)))
 	}
 	if len(f.Incidents) > 0 {
 		b.WriteString("\n")

@@ -55,6 +55,7 @@ type (
 		Hunk        []string     `json:"hunk,omitempty"`
 		Related     []string     `json:"related,omitempty"`
 		Incidents   []string     `json:"incidents,omitempty"`
+		Reasons     []string     `json:"reasons,omitempty"` // of Incidents, in their order
 		Similar     string       `json:"similar,omitempty"`
 		Origin      string       `json:"origin,omitempty"`
 		Change      int          `json:"change"` // the index of the object's change, -1 for none
@@ -257,6 +258,7 @@ func (p *pageMaker) finding(f Finding, changes map[object.Ref]int) {
 	}
 	for _, i := range cited(p.r, f) {
 		out.Incidents = append(out.Incidents, inert(i.ID))
+		out.Reasons = append(out.Reasons, inert(i.reason))
 	}
 	if x := f.Rollout; x != nil && len(x.Steps) > 0 {
 		rollout := &pageRollout{inert(x.Workload.String()), x.Before, x.FirstWave, x.ReachesOld, x.ReachesNew, nil}

@@ -100,6 +100,7 @@ type Finding struct {
 	rule.Finding
 	APIVersion      string       // of the object
 	RelatedVersions []string     // of Related, in its order; "" where not known
+	Reasons         []string     // why each of Incidents is shown, in its order, such as "same field, same software"
 	Suppressed      *Suppression // nil when it counts
 }
 

@@ -131,7 +131,7 @@ func sample(t testing.TB) *Report {
 			Incidents:   []string{"grafana-2022"}, Fingerprint: "0123456789abcdef",
 			Rollout: &rule.Rollout{Workload: object.Ref{Unit: c.Ref.Unit, Group: "apps", Kind: "Deployment", Namespace: "logs", Name: "distributor"},
 				Before: 140, FirstWave: 16, ReachesNew: true, Steps: []rule.Step{{Old: 140}, {Old: 139}, {Old: 139, New: 16}, {Old: 123, New: 16}, {New: 140}}},
-		}, APIVersion: "v1", RelatedVersions: []string{"apps/v1"}},
+		}, APIVersion: "v1", RelatedVersions: []string{"apps/v1"}, Reasons: []string{"cited by the rule, same field"}},
 		{Finding: rule.Finding{
 			Rule: "secret-changed", Severity: rule.Warning, Unit: "environments/cell-7", Units: []string{"environments/cell-7"},
 			Ref: r.Changes[2].Ref, Origin: c.Origin, Path: "stringData.token",

@@ -208,7 +208,7 @@ func sarifResultOf(r *Report, f Finding, index int, from sources) sarifResult {
 		}
 	}
 	for _, i := range cited(r, f) {
-		text += " Seen before: " + whose(i) + ": " + sentence(i.Title)
+		text += " Seen before: " + whose(i.Incident) + ": " + sentence(i.Title)
 		if webLink(i.URL) {
 			text += " " + i.URL
 		}

@@ -294,7 +294,7 @@ func (t *text) finding(f Finding) {
 	t.paragraph("What happens", sentence(happens(f)))
 	t.paragraph("Instead", sentence(f.Advice))
 	for n, i := range cited(t.r, f) {
-		who := whose(i)
+		who := whose(i.Incident)
 		if t.told[i.ID] {
 			t.paragraph("Seen before", who+", as above")
 			continue
@@ -303,7 +303,7 @@ func (t *text) finding(f Finding) {
 			t.told = map[string]bool{}
 		}
 		t.told[i.ID] = true
-		t.paragraph("Seen before", who+": "+story(i, n == 0))
+		t.paragraph("Seen before", who+i.because()+": "+story(i.Incident, n == 0))
 		if i.URL != "" {
 			t.printf("    %s\n", t.link(i.URL, inert(i.URL)))
 		} else if i.File != "" {

@@ -280,16 +280,35 @@ func inUnits(units []string, show func(string) string) string {
 	return fmt.Sprintf("%s and %d more", show(units[0]), len(units)-1)
 }
 
+// A citation is an incident that a finding repeats.
+type citation struct {
+	incident.Incident
+	reason string // why it is shown, "" where that is not known
+}
+
 // cited gives the incidents of a finding that the report knows, three at most.
-func cited(r *Report, f Finding) []incident.Incident {
-	var out []incident.Incident
-	for _, id := range f.Incidents {
+func cited(r *Report, f Finding) []citation {
+	var out []citation
+	for n, id := range f.Incidents {
 		i := slices.IndexFunc(r.Incidents, func(i incident.Incident) bool { return i.ID == id })
-		if i >= 0 && len(out) < 3 {
-			out = append(out, r.Incidents[i])
+		if i < 0 || len(out) == 3 {
+			continue
 		}
+		c := citation{Incident: r.Incidents[i]}
+		if n < len(f.Reasons) {
+			c.reason = f.Reasons[n]
+		}
+		out = append(out, c)
 	}
 	return out
+}
+
+// because says why it is shown, behind a semicolon, or nothing.
+func (c citation) because() string {
+	if c.reason == "" {
+		return ""
+	}
+	return "; " + c.reason
 }
 
 // story says what an incident was: its title, and for the first of a finding what

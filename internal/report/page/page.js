@@ -187,11 +187,11 @@
     const say = (title, ...what) => dl.append(el('dt', null, title), el('dd', null, ...what));
     if (f.consequence) say('What happens', prose(f.consequence));
     if (f.advice) say('Instead', prose(f.advice));
-    const cards = (f.incidents || []).map((id) => data.incidents[id]).filter(Boolean).map((i) => {
+    const cards = (f.incidents || []).map((id, n) => [data.incidents[id], (f.reasons || [])[n]]).filter(([i]) => i).map(([i, reason]) => {
       const who = i.org + (i.year ? ', ' + i.year : '');
       return el('div', { class: 'card' },
         el('p', { class: 'who' }, i.url ? el('a', { href: i.url, target: '_blank', rel: 'noopener noreferrer' }, who) : who),
-        el('p', null, i.title), i.impact ? el('p', { class: 'muted' }, i.impact) : null, i.lesson ? el('p', null, 'Lesson: ' + i.lesson) : null);
+        reason ? el('p', { class: 'muted' }, 'Shown because: ' + reason) : null, el('p', null, i.title), i.impact ? el('p', { class: 'muted' }, i.impact) : null, i.lesson ? el('p', null, 'Lesson: ' + i.lesson) : null);
     });
     if (cards.length) say('Seen before', el('div', { class: 'cards' }, cards));
     if (f.similar) say('More like it', f.similar);
