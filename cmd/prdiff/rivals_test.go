@@ -111,7 +111,7 @@ func took(tb testing.TB, dir string, commands ...[]string) (time.Duration, []byt
 	return time.Since(start), out.Bytes()
 }
 
-// prdiffOn gives the command that compares two sides, and a check of what it prints.
+// prdiffOn gives the command that compares two sides, for took.
 func prdiffOn(before, after string) []string {
 	return []string{"prdiff", "diff", before, after, "--cache", "off", "--format", "json", "--fail-on", "never"}
 }

@@ -279,7 +279,12 @@ func (s *server) write(unit [2]string, out *render.Output) error {
 			return err
 		}
 	}
-	return writeOutput(s.out, out, &s.kept)
+	err := writeOutput(s.out, out, &s.kept)
+	if err != nil {
+		// What did not arrive must not be referred to.
+		s.kept, s.keptUnit = object.WireWriter{}, [2]string{}
+	}
+	return err
 }
 
 // render renders one unit. A renderer that panics has failed at this unit only.

@@ -57,7 +57,10 @@ func (d deed) Render(_ context.Context, t *source.Tree, u render.Unit) (*render.
 	return d.do(t, u.Path)
 }
 
-var sink [][]byte
+var (
+	sink  [][]byte
+	known object.Documents // of "keep"
+)
 
 // deeds are what children of the tests can be asked to do.
 var deeds = map[string]func(*source.Tree, string) (*render.Output, error){
@@ -72,6 +75,23 @@ var deeds = map[string]func(*source.Tree, string) (*render.Output, error){
 			out.Problems = append(out.Problems, render.Problem{Path: path, Line: 7, Err: err})
 		}
 		return out, nil
+	},
+	// A folder with a file called large has an object that is too large to be sent.
+	"keep": func(t *source.Tree, path string) (*render.Output, error) {
+		data, err := t.ReadFile(path + "/a.yaml")
+		if err != nil {
+			return nil, err
+		}
+		objects, _ := known.Parse("unit", path, data)
+		if t.Exists(path + "/large") {
+			huge, err := object.New("unit", object.Origin{Path: path}, map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+				"metadata": map[string]any{"name": "huge"}, "data": map[string]any{"k": strings.Repeat("x", maxFrame+1)}})
+			if err != nil {
+				return nil, err
+			}
+			objects = append(objects, huge)
+		}
+		return &render.Output{Parts: []render.Part{{Name: "unit", Objects: objects}}, Kept: true}, nil
 	},
 	"skip": func(*source.Tree, string) (*render.Output, error) {
 		return nil, &render.SkipError{Reason: "not vendored"}
@@ -394,5 +414,44 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatal(err)
 		}
 		c.end()
+	}
+}
+
+// What both sides have in common comes once and is shared; what one side could not
+// send is not referred to by the other.
+func TestBothSidesShareWhatIsKept(t *testing.T) {
+	manifests := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {k: v}\n"
+	tree := func(rev string, large bool) *source.Tree {
+		files := fstest.MapFS{"u/a.yaml": {Data: []byte(manifests)}, "v/a.yaml": {Data: []byte(manifests)}}
+		if large {
+			files["u/large"] = &fstest.MapFile{}
+		}
+		return source.NewTree(rev, files)
+	}
+	p := NewPool(Options{Jobs: 1})
+	defer p.Close()
+	broken, base, head := p.Side(tree("broken", true), nil), p.Side(tree("base", false), nil), p.Side(tree("head", false), nil)
+	objects := func(s *Side, path string) []*object.Object {
+		t.Helper()
+		out, err := s.Render(context.Background(), render.Unit{Renderer: "keep", Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Parts) != 1 || len(out.Parts[0].Objects) != 2 {
+			t.Fatalf("parts %v", out.Parts)
+		}
+		return out.Parts[0].Objects
+	}
+	if _, err := broken.Render(context.Background(), render.Unit{Renderer: "keep", Path: "u"}); err == nil || !strings.Contains(err.Error(), "bytes are more than") {
+		t.Fatalf("an object that is too large: %v", err)
+	}
+	before, after := objects(base, "u"), objects(head, "u")
+	for i := range before {
+		if !before[i].Shares(after[i]) {
+			t.Errorf("%s does not share its content with the other side's", after[i].Ref)
+		}
+	}
+	if other := objects(head, "v"); other[0].Shares(after[0]) {
+		t.Error("what was kept of one unit is shared with another")
 	}
 }
