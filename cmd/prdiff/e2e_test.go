@@ -365,8 +365,7 @@ func testManyJobs(t *testing.T, w *world) {
 func TestE2EWorkflows(t *testing.T) {
 	dir := t.TempDir()
 	command(t, dir, "git", "init", "-q", ".")
-	binary := filepath.Join(t.TempDir(), "prdiff")
-	command(t, "../..", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "./cmd/prdiff")
+	binary := buildByAction(t, t.TempDir())
 	command(t, dir, binary, "init")
 	for i, text := range workflowsOf(t, "../../README.md") {
 		writeFile(t, filepath.Join(dir, fmt.Sprintf(".github/workflows/readme%d.yml", i)), text)

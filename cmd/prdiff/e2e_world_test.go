@@ -54,8 +54,7 @@ func newWorld(t *testing.T) *world {
 	if w.tools == "" {
 		t.Fatal("PRDIFF_E2E_TOOLS is not set: run .ci/e2e")
 	}
-	w.binary, w.artifacts = filepath.Join(w.dir, "prdiff"), filepath.Join(w.dir, "artifacts")
-	command(t, "../..", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", w.binary, "./cmd/prdiff")
+	w.binary, w.artifacts = buildByAction(t, w.dir), filepath.Join(w.dir, "artifacts")
 	w.startGitHub(t)
 	w.installAction(t)
 	// Of a step that fails, act drops what it has not read by then
@@ -79,6 +78,32 @@ func command(t *testing.T, dir, name string, args ...string) string {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// buildByAction has the action build its own commit from source, as it does where
+// that belongs to no release, and gives the binary, dir/prdiff.
+func buildByAction(t *testing.T, dir string) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	output := filepath.Join(dir, "build.output")
+	command(t, dir, "env", "RUNNER_OS=Linux", "RUNNER_TEMP="+dir, "GITHUB_OUTPUT="+output, "PRDIFF_ACTION_PATH="+root,
+		"sh", filepath.Join(root, ".github/action/prdiff.sh"), "build")
+	data, err := os.ReadFile(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "binary=")
+	if !ok {
+		t.Fatalf("the outputs of the build: %s", data)
+	}
+	binary := filepath.Join(dir, "prdiff")
+	if err := os.Rename(built, binary); err != nil {
+		t.Fatal(err)
+	}
+	return binary
 }
 
 func writeFile(t *testing.T, name, text string) {

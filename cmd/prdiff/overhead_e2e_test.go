@@ -20,8 +20,7 @@ import (
 //	.ci/e2e overhead
 func TestE2EOverhead(t *testing.T) {
 	w := &world{tools: os.Getenv("PRDIFF_E2E_TOOLS"), dir: t.TempDir()}
-	w.binary = filepath.Join(w.dir, "prdiff")
-	command(t, "../..", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", w.binary, "./cmd/prdiff")
+	w.binary = buildByAction(t, w.dir)
 	w.installAction(t)
 	w.fillToolCache(t)
 
