@@ -34,14 +34,18 @@ func checkMassRename(l *rule.Fleet) {
 	for _, u := range l.Units {
 		var renamed []diff.Change
 		kinds := map[string]int{}
+		_, whole := movesWhole(u) // WorkloadRenamed tells of that, once
 		for _, c := range u.Changes {
+			if whole && keepsName(c) {
+				continue
+			}
 			if c.Action != diff.Rename || (c.Ref.Kind == "ConfigMap" || c.Ref.Kind == "Secret") && len(c.Effects) == 0 {
 				continue
 			}
 			renamed = append(renamed, c)
 			kinds[c.Ref.Kind]++
 		}
-		if int64(len(renamed)) < l.Int(massRenameObjects) {
+		if len(renamed) == 0 || int64(len(renamed)) < l.Int(massRenameObjects) {
 			continue
 		}
 		first := renamed[0]

@@ -38,7 +38,9 @@ first. If a short outage is accepted, do it on purpose: lower the DNS TTL before
 
 func checkServiceRecreated(p *rule.Pass, c diff.Change) {
 	if c.Action == diff.Rename {
-		p.Report(c, renamedService(c))
+		if !toldByMove(p.Unit, c) {
+			p.Report(c, renamedService(c))
+		}
 		return
 	}
 	typeBefore, typeAfter := serviceType(c.Before), serviceType(c.After)

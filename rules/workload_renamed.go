@@ -19,7 +19,10 @@ var WorkloadRenamed = &rule.Rule{
 A name cannot change: the object is created anew and the old one is left to be pruned. There is no rolling update between the two.
 Depending on the tool both run at once, or the old pods end before the new ones are ready. Autoscalers, budgets with the name in
 their selector, alerts and dashboards still mean the old name; in another namespace also every ConfigMap, Secret, account and
-claim that the pods name must be there, network policies and quotas are others, and the DNS names of its Services change.`,
+claim that the pods name must be there, network policies and quotas are others, and the DNS names of its Services change.
+
+A unit that goes to another namespace as a whole, by another release namespace, destination or overlay, is told once, for its first workload: as an error
+where Services are among its objects, because their DNS names end.`,
 	Advice: `Create the new one beside the old one and wait until it is ready; let Services of the old name select both, or alias the old DNS name with
 an ExternalName Service; move what names it; remove the old one in a second pull request.`,
 	Incidents: []string{"wikimedia-eventgate-2021"},
@@ -32,6 +35,14 @@ func checkWorkloadRenamed(p *rule.Pass, c diff.Change) {
 	before, after, ok := bothWorkloads(p, c)
 	if !ok || len(c.Effects) == 0 { // only a hash in the name moved
 		return
+	}
+	if keepsName(c) {
+		if move, ok := movesWhole(p.Unit); ok {
+			if c.Ref == move.first {
+				p.Report(c, move.finding(p.Unit))
+			}
+			return
+		}
 	}
 	f := rule.Finding{Path: "metadata.name", Message: fmt.Sprintf("the name was %s", before.Ref.Name)}
 	if before.Ref.Namespace != after.Ref.Namespace {

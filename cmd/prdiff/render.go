@@ -121,7 +121,8 @@ below it, or the one that it lies in; without any, every unit. One Tanka
 environment alone is printed as tk show prints it, in its order, and what tk
 show refuses is refused.
 
-Values of Secrets are masked, as they are everywhere.`,
+Objects of a chart or an Application that name no namespace are printed in the one
+that they go to. Values of Secrets are masked, as they are everywhere.`,
 		Example: `  prdiff render environments/prod
   prdiff render environments/regions --name eu
   prdiff render environments/prod -t 'deployment/.*' --tla-str tag=v2

@@ -48,7 +48,7 @@ func (e *engine) identity(o *object.Object) object.Ref {
 }
 
 func (e *engine) isClusterScoped(ref object.Ref) bool {
-	return clusterScoped(currentGroup(ref)) || e.schemas.clusterScoped(ref)
+	return object.ClusterScoped(currentGroup(ref)) || e.schemas.clusterScoped(ref)
 }
 
 // match pairs the objects of both sides: by name, then by name without a content
@@ -183,26 +183,3 @@ func (e *engine) matchNamespaces(gone, come []*object.Object) []match {
 	}
 	return matches
 }
-
-// clusterScopedKinds are the kinds that live in no namespace: all built-in ones,
-// and some that are often used without their definition in the tree.
-const clusterScopedKinds = `
-	Namespace Node PersistentVolume ComponentStatus
-	ClusterRole.rbac.authorization.k8s.io ClusterRoleBinding.rbac.authorization.k8s.io
-	CustomResourceDefinition.apiextensions.k8s.io APIService.apiregistration.k8s.io
-	MutatingWebhookConfiguration.admissionregistration.k8s.io ValidatingWebhookConfiguration.admissionregistration.k8s.io
-	MutatingAdmissionPolicy.admissionregistration.k8s.io MutatingAdmissionPolicyBinding.admissionregistration.k8s.io
-	ValidatingAdmissionPolicy.admissionregistration.k8s.io ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io
-	StorageClass.storage.k8s.io CSIDriver.storage.k8s.io CSINode.storage.k8s.io VolumeAttachment.storage.k8s.io
-	VolumeAttributesClass.storage.k8s.io
-	PriorityClass.scheduling.k8s.io IngressClass.networking.k8s.io IPAddress.networking.k8s.io ServiceCIDR.networking.k8s.io
-	RuntimeClass.node.k8s.io PodSecurityPolicy.policy
-	FlowSchema.flowcontrol.apiserver.k8s.io PriorityLevelConfiguration.flowcontrol.apiserver.k8s.io
-	CertificateSigningRequest.certificates.k8s.io ClusterTrustBundle.certificates.k8s.io
-	DeviceClass.resource.k8s.io ResourceSlice.resource.k8s.io
-	StorageVersionMigration.storagemigration.k8s.io
-	GatewayClass.gateway.networking.k8s.io ClusterIssuer.cert-manager.io
-	ClusterSecretStore.external-secrets.io ClusterPolicy.kyverno.io
-`
-
-func clusterScoped(ref object.Ref) bool { return hasWord(clusterScopedKinds, ref.GroupKind()) }

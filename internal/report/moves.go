@@ -18,27 +18,52 @@ func movesAlone(c Change) bool {
 		!slices.ContainsFunc(c.Effects, func(e diff.Effect) bool { return e.Kind == diff.Rolling || e.Kind == diff.Restart })
 }
 
+// changesNamespace says whether c takes its object to another namespace under its name
+// and does nothing else to it.
+func changesNamespace(c Change) bool {
+	return c.Action == diff.Rename && c.MovedFrom == "" && c.RenamedFrom.Name == c.Ref.Name && c.RenamedFrom.Namespace != c.Ref.Namespace &&
+		!slices.ContainsFunc(c.Fields, func(f diff.Field) bool { return f.Hidden == "" && f.Path != "metadata.namespace" })
+}
+
 // foldMoves makes one entry of all that goes from one unit to another unchanged,
-// in the place of the first.
+// in the place of the first, and one of all that just goes from one namespace to another.
 func foldMoves(all []same) []same {
-	at := map[[2]string]int{}
+	at := map[string]int{}
 	out := all[:0:0]
 	for _, s := range all {
-		if !movesAlone(s.Change) {
+		var key string
+		switch {
+		case movesAlone(s.Change):
+			key = strings.Join([]string{s.MovedFrom, s.Ref.Unit}, "\x00")
+		case changesNamespace(s.Change):
+			key = strings.Join(append([]string{"", s.RenamedFrom.Namespace, s.Ref.Namespace}, s.units...), "\x00")
+		default:
 			out = append(out, s)
 			continue
 		}
-		units := [2]string{s.MovedFrom, s.Ref.Unit}
-		if i, ok := at[units]; ok {
+		if i, ok := at[key]; ok {
 			out[i].members = append(out[i].members, s.members...)
 			continue
 		}
-		at[units] = len(out)
+		at[key] = len(out)
 		out = append(out, s)
 	}
 	for _, i := range at {
-		if s := &out[i]; len(s.members) > 1 {
+		switch s := &out[i]; {
+		case len(s.members) == len(s.units): // one object, in each of them
+		case s.MovedFrom != "":
 			s.Change = together(s.members)
+		default:
+			ofOne := slices.DeleteFunc(slices.Clone(s.members), func(c Change) bool { return c.Ref.Unit != s.Ref.Unit })
+			fields := s.Fields
+			s.Change = together(ofOne)
+			s.Fields = fields
+			s.members = s.members[:0:0]
+			for _, unit := range s.units {
+				c := s.Change
+				c.Ref.Unit = unit
+				s.members = append(s.members, c)
+			}
 		}
 	}
 	return out

@@ -152,3 +152,47 @@ func TestOneValueOfATextIsNotItsDiff(t *testing.T) {
 		t.Error("two values change, a finding gives one, and the diff is left out")
 	}
 }
+
+func TestWhatJustGetsAnotherNamespaceIsOneLine(t *testing.T) {
+	r := &Report{}
+	for _, unit := range []string{"eu", "us"} {
+		var sides [2]*object.Set
+		for i, namespace := range []string{"shop", "market"} {
+			text := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: c%d}\n", i)
+			for n := range 50 {
+				text += fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: map%02d, namespace: %s}\ndata: {a: b}\n", n, namespace)
+			}
+			text += fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: %s}\ndata: {same: same, more: more, a: %q}\n", namespace, namespace)
+			objects, errs := object.Parse(unit, "x.yaml", []byte(text))
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			sides[i] = object.NewSet(objects)
+		}
+		r.Units = append(r.Units, Unit{Name: unit, Renderer: "plain", Status: Rendered})
+		for _, c := range diff.Compare(sides[0], sides[1], diff.Options{}) {
+			r.Changes = append(r.Changes, NewChange(c))
+		}
+	}
+	Group(r.Changes)
+	var told []string
+	for _, s := range folded(r, false) {
+		told = append(told, s.Ref.String()+": "+summary(s.Change, inert)+" in "+s.spread(inert))
+	}
+	want := "50 objects (50 ConfigMap): move to another namespace, metadata.namespace shop → market in eu and us"
+	if len(told) < 2 || !strings.Contains(strings.Join(told, "\n"), want) || strings.Contains(strings.Join(told, "\n"), "map07") {
+		t.Errorf("told:\n%s\nwant among them:\n%s", strings.Join(told, "\n"), want)
+	}
+	if !strings.Contains(strings.Join(told, "\n"), "ConfigMap market/other") {
+		t.Errorf("told:\n%s\nwant what changes besides by itself", strings.Join(told, "\n"))
+	}
+	for name, write := range map[string]Reporter{"text": Text, "markdown": Markdown, "html": HTML} {
+		var b bytes.Buffer
+		if err := write(&b, r, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "another namespace") || strings.Contains(b.String(), "map07") && name != "html" {
+			t.Errorf("%s:\n%s", name, b.String())
+		}
+	}
+}

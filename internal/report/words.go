@@ -362,6 +362,10 @@ func summary(c Change, show func(string) string) string {
 			parts = append(parts, "moved from "+show(c.MovedFrom))
 			break
 		}
+		if c.RenamedFrom.Name == "" { // many at once, see foldMoves
+			parts = append(parts, "move to another namespace")
+			break
+		}
 		parts = append(parts, "renamed from "+show(qualified(c.RenamedFrom)))
 	case diff.Replace:
 		parts = append(parts, "must be deleted and created again")

@@ -58,7 +58,8 @@ func (w *side) application(o *object.Object) (d Definition, ok bool) {
 	return d, true
 }
 
-// An application is what its sources have in common.
+// An application is what its sources have in common. Its namespace is that of the
+// destination, in which Argo CD puts what names none.
 type application struct {
 	w               *side
 	name, namespace string
@@ -82,7 +83,7 @@ func (a application) source(raw map[string]any) (s Source, skip bool) {
 		return s, false
 	}
 	dir, inside := cleanPath(text(raw["path"]))
-	s.Path = dir
+	s.Path, s.Into = dir, a.namespace
 	switch {
 	case !inside:
 		s.Reason, s.Mistake = fmt.Sprintf("path %s leads out of the repository", text(raw["path"])), true
@@ -178,7 +179,7 @@ func textsOf(v any) []string {
 // (https://argo-cd.readthedocs.io/en/stable/user-guide/helm/).
 func (a application) helm(s *Source, dir string, h map[string]any) {
 	rel := helm.Release{
-		Name: or(text(h["releaseName"]), a.name), Namespace: or(text(h["namespace"]), a.namespace),
+		Name: or(text(h["releaseName"]), a.name), Namespace: or(text(h["namespace"]), a.namespace), Into: a.namespace,
 		IncludeCRDs: h["skipCrds"] != true, SkipTests: h["skipTests"] == true,
 		KubeVersion: text(h["kubeVersion"]), APIVersions: textsOf(h["apiVersions"]),
 	}

@@ -69,6 +69,9 @@ type Source struct {
 	Engine string
 	Path   string
 
+	// Into is the namespace of what names none after rendering, "" for none.
+	Into string `json:",omitempty"`
+
 	Edit      kustomize.Edit // for kustomize; the API of Argo CD and Flux in one
 	Release   helm.Release   // for helm
 	Post      []kustomize.Edit
@@ -198,7 +201,7 @@ func (c *Carrier) Render(ctx context.Context, t *source.Tree, u render.Unit) (*r
 			return nil, err
 		}
 		for _, p := range got.Parts {
-			part.Objects = append(part.Objects, p.Objects...)
+			part.Objects = append(part.Objects, render.InNamespace(p.Objects, s.Into)...)
 		}
 		out.Problems = append(out.Problems, got.Problems...)
 		out.Notes = append(out.Notes, got.Notes...)
@@ -290,10 +293,11 @@ func postRender(ctx context.Context, t *source.Tree, unit string, s Source, rel 
 	if err != nil {
 		return nil, fmt.Errorf("post renderers: %w", err)
 	}
-	for _, p := range out.Parts {
+	for i, p := range out.Parts {
 		for _, o := range p.Objects {
 			o.Origin = object.Origin{Path: path.Join(s.Path, "Chart.yaml")}
 		}
+		out.Parts[i].Objects = rel.Lands(p.Objects)
 	}
 	if note != "" {
 		out.Notes = append(out.Notes, note)

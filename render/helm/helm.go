@@ -188,8 +188,8 @@ func Values(unit string, at object.Origin, name string, rel Release, chart, valu
 	return object.New(unit, at, root)
 }
 
-// Objects renders a release of the chart in folder dir to objects of unit. Settled
-// is false when it renders to other objects each time.
+// Objects renders a release of the chart in folder dir to objects of unit, in the
+// namespaces that they go to. Settled is false when it renders to other objects each time.
 func Objects(t *source.Tree, unit, dir string, rel Release) (objects []*object.Object, settled bool, problems []render.Problem, err error) {
 	docs, settled, err := documents(t, dir, rel)
 	if err != nil {
@@ -205,7 +205,7 @@ func Objects(t *source.Tree, unit, dir string, rel Release) (objects []*object.O
 			problems = append(problems, render.Problem{Path: d.Path, Err: fmt.Errorf("rendered to what is no manifest: %w", err)})
 		}
 	}
-	return objects, settled, problems, nil
+	return rel.Lands(objects), settled, problems, nil
 }
 
 // Text renders a release of the chart in folder dir to one text of documents, as

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"strconv"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -333,5 +334,37 @@ func TestASchemaThatWouldBeFetchedIsNotApplied(t *testing.T) {
 	files["app/values.schema.json"] = `{"properties": {"level": {"$ref": "https://example.com/level.json"}}}`
 	if _, err := Template(tree(files), "app", Release{}); err != nil {
 		t.Errorf("error = %v, want the schema left out", err)
+	}
+}
+
+func TestWhatNamesNoNamespaceGoesIntoThatOfTheRelease(t *testing.T) {
+	files := chartFiles()
+	files["app/templates/own.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own, namespace: elsewhere}\n"
+	files["app/templates/app.yaml"] = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: child}\nspec: {}\n"
+	files["app/templates/told.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: told, namespace: {{ .Release.Namespace }}}\n"
+	for _, c := range []struct {
+		name string
+		r    Release
+		want string
+	}{
+		{"one that is named", Release{Namespace: "prod", NoHooks: true}, "app=prod child=prod own=elsewhere told=prod xs.example.com="},
+		{"another one than templates are told", Release{Namespace: "prod", Into: "web", NoHooks: true}, "app=web child=web own=elsewhere told=prod xs.example.com="},
+		{"the one that is assumed, but what deploys others stays without", Release{NoHooks: true}, "app=default child= own=elsewhere told=default xs.example.com="},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.r.IncludeCRDs = true
+			objects, _, problems, err := Objects(tree(files), "u", "app", c.r)
+			if err != nil || len(problems) > 0 {
+				t.Fatalf("error %v, problems %v", err, problems)
+			}
+			var out []string
+			for _, o := range objects {
+				out = append(out, o.Ref.Name+"="+o.Ref.Namespace)
+			}
+			slices.Sort(out)
+			if got := strings.Join(out, " "); got != c.want {
+				t.Errorf("namespaces = %q, want %q", got, c.want)
+			}
+		})
 	}
 }

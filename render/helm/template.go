@@ -14,7 +14,9 @@ import (
 	"helm.sh/helm/v3/pkg/strvals"
 	"sigs.k8s.io/yaml"
 
+	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/source"
+	"github.com/prdiff/prdiff/render"
 )
 
 // DefaultKubeVersion is the Kubernetes version that charts see when nothing says
@@ -25,8 +27,11 @@ const DefaultKubeVersion = "v1.34.0"
 
 // A Release is one installation of a chart: what `helm template` takes.
 type Release struct {
-	Name        string         // release name; the chart's name when ""
-	Namespace   string         // "default" when ""
+	Name      string // release name; the chart's name when ""
+	Namespace string // "default" when ""
+	// Into is where objects go that name no namespace, should it be another one than
+	// the templates are told; Namespace when "".
+	Into        string         `json:",omitempty"`
 	ValuesFiles []string       // paths in the tree, laid over the chart's own values in order
 	Values      map[string]any // over the files
 	Set         []string       // over the values, in the language of helm --set
@@ -195,6 +200,26 @@ func (r Release) namespace() string {
 		return r.Namespace
 	}
 	return "default"
+}
+
+// Lands gives objects in the namespaces that they go to: Helm applies what names none
+// in that of the release (DefaultNamespace in https://github.com/helm/helm/blob/main/pkg/kube/client.go). Where
+// nothing says which one that is, it is the one that templates are told, but what
+// deploys others stays without: it is where its controller looks, which is seldom there.
+func (r Release) Lands(objects []*object.Object) []*object.Object {
+	switch {
+	case r.Into != "":
+		return render.InNamespace(objects, r.Into)
+	case r.Namespace != "":
+		return render.InNamespace(objects, r.Namespace)
+	}
+	landed := render.InNamespace(objects, r.namespace())
+	for i, o := range objects {
+		if o.Ref.Group == "argoproj.io" || strings.HasSuffix(o.Ref.Group, ".toolkit.fluxcd.io") {
+			landed[i] = o
+		}
+	}
+	return landed
 }
 
 func (r Release) capabilities() (*chartutil.Capabilities, error) {
