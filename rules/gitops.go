@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"strings"
-
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
 )
@@ -34,36 +32,10 @@ func prunes(o *object.Object) bool {
 	return o.Ref.Kind == "HelmRelease"
 }
 
-// cascades says whether what an object deployed is deleted with it: by the finalizer
-// of an Application (https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/),
-// by spec.prune and deletionPolicy of a Kustomization
-// (https://fluxcd.io/flux/components/kustomize/kustomizations/#deletion-policy), always
-// by a HelmRelease, which is uninstalled, unless it is suspended.
+// cascades says whether what an object deployed is deleted with it.
 func cascades(o *object.Object) bool {
-	if suspended, _ := o.At("spec.suspend").Bool(); suspended {
-		return false
-	}
-	switch o.Ref.Kind {
-	case "Application":
-		for _, f := range o.At("metadata.finalizers").Texts() {
-			if strings.HasPrefix(f, "resources-finalizer.argocd.argoproj.io") {
-				return true
-			}
-		}
-		return false
-	case "ApplicationSet":
-		keep, _ := o.At("spec.syncPolicy.preserveResourcesOnDeletion").Bool()
-		return !keep
-	case "Kustomization":
-		switch o.Text("spec.deletionPolicy") {
-		case "Orphan":
-			return false
-		case "Delete":
-			return true
-		}
-		return prunes(o)
-	}
-	return true
+	all, _ := o.Cascades()
+	return all
 }
 
 // deploysFrom says where an object's manifests come from and where they go, by the

@@ -130,6 +130,9 @@ func compare(ctx context.Context, c comparison) (*report.Report, error) {
 	}
 	rep.Base, rep.Head = sideOf(base.tree), sideOf(head.tree)
 	rep.Version = version()
+	if c.shard.of == 0 { // a part does not know what moves to another part
+		leaveBehind(results, units, base.found)
+	}
 	conclude(rep, results, c.policy)
 	if c.online != nil && c.scope.Online() {
 		c.online(ctx, rep)
@@ -238,6 +241,9 @@ func (c *comparison) find(ctx context.Context, base, head *side) ([]pairing, *re
 	}
 	if !c.shard.first() {
 		rep.Units = nil // said by the first part
+	}
+	if !c.twoFolders() {
+		assumeReleases(*base, *head, units)
 	}
 	return units, rep, c.markSame(ctx, *base, *head, units)
 }

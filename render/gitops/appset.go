@@ -82,6 +82,7 @@ func (s Set) expand(ctx context.Context, t *source.Tree, unit string) (*render.O
 				if own := sub(s.Manifest, "metadata"); meta["namespace"] == nil && own["namespace"] != nil {
 					meta["namespace"] = own["namespace"]
 				}
+				addFinalizer(meta, sub(spec, "syncPolicy")["preserveResourcesOnDeletion"] == true)
 				app["apiVersion"], app["kind"] = argo+"/v1alpha1", "Application"
 				o, err := object.New(unit, s.Origin, app)
 				if err != nil {
@@ -100,6 +101,15 @@ func (s Set) expand(ctx context.Context, t *source.Tree, unit string) (*render.O
 	slices.Sort(e.notes)
 	out.Parts, out.Notes = []render.Part{part}, slices.Compact(e.notes)
 	return out, nil
+}
+
+// addFinalizer gives an Application of a set the finalizer that the controller gives it
+// (https://argo-cd.readthedocs.io/en/stable/operator-manual/applicationset/Application-Deletion/).
+func addFinalizer(meta map[string]any, preserve bool) {
+	all, _ := meta["finalizers"].([]any)
+	if !preserve && !slices.ContainsFunc(all, func(f any) bool { return strings.HasPrefix(text(f), object.ResourcesFinalizer) }) {
+		meta["finalizers"] = append(slices.Clone(all), object.ResourcesFinalizer)
+	}
 }
 
 // inputs gives what expanding reads: all below the folders that git generators name

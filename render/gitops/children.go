@@ -122,7 +122,11 @@ func (w *side) accept(c *child) {
 	c.unit = u
 	w.children = append(w.children, c)
 	c.Unseen = w.unseen(c.object)
-	w.out.Definitions[u], w.out.Keys[u] = c.Definition, c.key
+	w.out.Definitions[u], w.out.Keys[u], w.out.Parents[u] = c.Definition, c.key, c.parent
+	// The Applications that a set made go with it, whatever becomes of the rest.
+	if all, why := c.object.Cascades(); !all && c.Kind != "ApplicationSet" {
+		w.out.Stays[u] = fmt.Sprintf("%s %s", c.object.Ref, why)
+	}
 }
 
 // retry looks again for the ConfigMaps that children wait for. With force it goes

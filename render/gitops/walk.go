@@ -55,6 +55,10 @@ type Walked struct {
 	// Keys name the objects behind those units, so that one unit can be told from
 	// one side to the other though its folder is another one.
 	Keys map[render.Unit]string
+	// Parents are the units that rendered those objects, and Stays says of those that
+	// would leave in the cluster what they deployed, were they removed, why.
+	Parents map[render.Unit]render.Unit
+	Stays   map[render.Unit]string
 	// Outputs are those that were needed on the way. They are not to be changed.
 	Outputs map[render.Unit]Rendered
 
@@ -85,7 +89,7 @@ func (w *Walked) Incomplete() bool {
 // does not make its children go away.
 func Walk(ctx context.Context, s Side, other *Walked) (*Walked, error) {
 	found := s.Find()
-	out := &Walked{Result: found, Definitions: map[render.Unit]Definition{}, Keys: map[render.Unit]string{}, Outputs: map[render.Unit]Rendered{}, all: map[render.Unit]Rendered{}, marked: map[string]bool{}}
+	out := &Walked{Result: found, Definitions: map[render.Unit]Definition{}, Keys: map[render.Unit]string{}, Parents: map[render.Unit]render.Unit{}, Stays: map[render.Unit]string{}, Outputs: map[render.Unit]Rendered{}, all: map[render.Unit]Rendered{}, marked: map[string]bool{}}
 	w := side{Side: s, ctx: ctx, tree: s.Tree, other: other, out: out, dirs: map[string]bool{}, engines: map[string]string{}, marked: out.marked, index: map[objectKey]*object.Object{}}
 	for _, a := range s.Addresses {
 		w.addresses.known = append(w.addresses.known, normal(a))

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"github.com/prdiff/prdiff/render"
+	"github.com/prdiff/prdiff/render/gitops"
+)
+
+// assumeReleases has a chart that an object releases on one side only compared as if it
+// did on the other. On the side without, nobody knows a release: the chart's own name
+// and the namespace default would make all of it look moved.
+func assumeReleases(base, head side, units []pairing) {
+	for _, p := range units {
+		if !p.before || !p.after || p.unit == p.was {
+			continue
+		}
+		if d, ok := base.definitions[p.was]; ok {
+			head.assume(p.unit, d, true)
+		} else if d, ok := head.definitions[p.unit]; ok {
+			base.assume(p.was, d, false)
+		}
+	}
+}
+
+func (s side) assume(u render.Unit, d gitops.Definition, all bool) {
+	if _, declared := s.definitions[u]; declared {
+		return
+	}
+	if d, ok := d.Assume(s.tree, u, all); ok {
+		s.definitions[u] = d
+		delete(s.rendered, u)
+	}
+}
