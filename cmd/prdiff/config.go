@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/prdiff/prdiff/internal/config"
+	"github.com/prdiff/prdiff/internal/rule"
+	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/rules"
 )
 
@@ -49,28 +52,29 @@ YAML language server reads it by a first line in ` + config.File + `:
 		Use:   "check",
 		Short: "Check " + config.File + ", your rules and your postmortems",
 		Long: `Check ` + config.File + ` of the working tree, and the rules and postmortems that it names.
+All mistakes are told at once.
 
 Exit codes: 0 all is sound, 2 something is not.`,
 		Example: "  prdiff config check",
 		Args:    atMost(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := e.workplace(cmd.Context())
+			t, err := source.Open(cmd.Context(), e.dir, "", source.Options{Getenv: e.getenv})
 			if err != nil {
 				return err
 			}
-			defer w.tree.Close()
-			if w.config == nil {
+			defer t.Close()
+			if !t.Exists(config.File) {
 				return usage("there is no %s here: prdiff init writes one", config.File)
 			}
-			own, err := readOwn(w.tree, w.config)
+			data, err := t.ReadFile(config.File)
 			if err != nil {
 				return err
 			}
-			all := slices.Concat(rules.All, own.set.Rules())
-			if err := w.config.CheckRules(all); err != nil {
+			c, own, err := checkConfig(t, data)
+			if err != nil {
 				return err
 			}
-			for _, s := range w.config.Suppressions {
+			for _, s := range c.Suppressions {
 				if s.Expired(e.now()) {
 					fmt.Fprintf(e.stdout, "%s: %s: expired after %s\n", printable(s.Place()), printable(s.About()), s.Expires)
 				}
@@ -83,4 +87,23 @@ Exit codes: 0 all is sound, 2 something is not.`,
 		},
 	})
 	return cmd
+}
+
+// checkConfig reads a configuration and what it names, and goes on after a mistake: the
+// error has all that can be found at once.
+func checkConfig(t *source.Tree, data []byte) (*config.Config, ownRules, error) {
+	c, configErr := config.Draft(config.File, data, knownWords())
+	own, ownErr := readOwn(t, c)
+	known := slices.Concat(rules.All, own.set.Rules())
+	ids, all := own.declared()
+	for _, id := range ids { // those that are there, and not sound
+		if !slices.ContainsFunc(known, func(r *rule.Rule) bool { return r.ID == id }) {
+			known = append(known, &rule.Rule{ID: id})
+		}
+	}
+	check := c.CheckRules
+	if !all {
+		check = c.CheckParameters
+	}
+	return c, own, errors.Join(configErr, ownErr, check(known))
 }

@@ -46,42 +46,56 @@ type policy struct {
 type ownRules struct {
 	set       *celrule.Set
 	incidents []incident.Incident
+	unread    bool // a file or folder of rules could not be read
 }
 
-// readOwn reads and compiles what a configuration names in a tree.
+// readOwn reads and compiles what a configuration names in a tree. Its error names
+// every mistake; what is there beside it is for finding more of them.
 func readOwn(t *source.Tree, c *config.Config) (ownRules, error) {
 	var own ownRules
 	if c == nil || len(c.RulePaths)+len(c.IncidentPaths) == 0 {
 		return own, nil
 	}
-	files, err := ruleFiles(t, c.RulePaths)
+	files, filesErr := ruleFiles(t, c.RulePaths)
 	entries, readErr := incident.Read(t, c.IncidentPaths...)
-	if err := errors.Join(err, readErr); err != nil {
-		return own, err
-	}
 	own.incidents = entries
-	if own.set, err = celrule.Compile(files, triggersOf(entries), builtInIDs(), celrule.Limits{}); err != nil {
-		return own, err
-	}
-	ids := append(builtInIDs(), idsOf(own.set.Rules())...)
-	var errs []error
+	set, setErr := celrule.Compile(files, triggersOf(entries), builtInIDs(), celrule.Limits{})
+	own.set, own.unread = set, filesErr != nil
+	errs := []error{filesErr, readErr, setErr}
 	library, err := incident.Embedded().With(entries...)
 	if err != nil {
-		return own, err
+		library = incident.Embedded()
+		for _, e := range entries { // one by one, to find all that are there twice
+			more, err := library.With(e)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			library = more
+		}
 	}
 	for _, r := range own.set.Rules() {
 		for _, id := range r.Incidents {
-			if _, ok := library.Get(id); !ok {
+			// One that could not be read may be it.
+			if _, ok := library.Get(id); !ok && readErr == nil {
 				errs = append(errs, fmt.Errorf("%s: %s: there is no incident %q: prdiff incidents lists them", own.set.FileOf(r.ID), r.ID, id))
 			}
 		}
 	}
+	ids, all := own.declared()
 	for _, e := range entries {
-		for _, p := range e.CheckRules(func(id string) bool { return slices.Contains(ids, id) }) {
+		for _, p := range e.CheckRules(func(id string) bool { return !all || slices.Contains(ids, id) }) {
 			errs = append(errs, fmt.Errorf("%s:%d: %s", e.File, e.Line, p))
 		}
 	}
 	return own, errors.Join(errs...)
+}
+
+// declared gives the IDs of all rules, those of the own files too that are not sound; all
+// is false when there may be more in files that could not be read.
+func (own ownRules) declared() (ids []string, all bool) {
+	ids, all = own.set.Declares()
+	return append(builtInIDs(), ids...), all && !own.unread
 }
 
 func builtInIDs() []string { return idsOf(rules.All) }

@@ -39,6 +39,7 @@ package celrule
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -67,6 +68,7 @@ type Set struct {
 	rules   []*rule.Rule
 	files   map[string]string // by the rule's ID
 	skipped []Skipped
+	unread  bool // a file could not be read, and what it declares is not known
 
 	mu       sync.Mutex
 	env      *cel.Env
@@ -91,7 +93,8 @@ type Problem struct {
 
 // Compile reads, type-checks and compiles all rules of some files, and triggers
 // beside them. Its error names every mistake, a line each, as file:line:column:
-// what is wrong. Taken are IDs of rules that exist already.
+// what is wrong. Taken are IDs of rules that exist already. Beside an error the set holds
+// those that are sound.
 func Compile(files []File, triggers []Trigger, taken []string, limits Limits) (*Set, error) {
 	s := &Set{files: map[string]string{}, limits: limits}
 	if s.limits.Evaluation == 0 {
@@ -107,6 +110,7 @@ func Compile(files []File, triggers []Trigger, taken []string, limits Limits) (*
 		found, err := parse(f)
 		if err != nil {
 			errs = append(errs, err)
+			s.unread = true
 		}
 		definitions = append(definitions, found...)
 	}
@@ -144,9 +148,18 @@ func Compile(files []File, triggers []Trigger, taken []string, limits Limits) (*
 		}
 	}
 	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+		return s, errors.Join(errs...)
 	}
 	return s, nil
+}
+
+// Declares gives the IDs of the rules that the files hold, sound or not, in order; all is
+// false when some file could not be read.
+func (s *Set) Declares() (ids []string, all bool) {
+	if s == nil {
+		return nil, true
+	}
+	return slices.Sorted(maps.Keys(s.files)), !s.unread
 }
 
 // Rules gives the rules in the order of the files. They have the subject "your own".

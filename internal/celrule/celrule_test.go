@@ -270,10 +270,10 @@ func FuzzCompile(f *testing.F) {
 	u := unit(f, web("replicas: 1", "app:1", "x"), web("replicas: 9", "app", "y"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		set, err := celrule.Compile([]celrule.File{{Name: "f", Data: data}}, nil, nil, celrule.Limits{Evaluation: 10000, Run: 100000})
-		if (set == nil) == (err == nil) {
-			t.Fatalf("Compile() = %v, %v: exactly one must be there", set, err)
+		if set == nil && err == nil {
+			t.Fatal("Compile() gave neither a set nor an error")
 		}
-		if set != nil {
+		if set != nil { // the sound rules, beside an error too
 			rule.Run(set.Rules(), []*rule.Unit{u})
 		}
 	})

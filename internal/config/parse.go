@@ -18,6 +18,16 @@ type Known struct {
 // line each, as file:line: what is wrong. A file without content is an empty
 // Config, not nil.
 func Parse(file string, data []byte, known Known) (*Config, error) {
+	c, err := Draft(file, data, known)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Draft is Parse for who looks for more mistakes: it gives what could be read beside the
+// error, nil when that is nothing.
+func Draft(file string, data []byte, known Known) (*Config, error) {
 	docs, err := strict.Documents(file, data)
 	if err != nil {
 		return nil, err
@@ -39,10 +49,7 @@ func Parse(file string, data []byte, known Known) (*Config, error) {
 		}
 		releases[id] = r.line
 	}
-	if err := d.Err(); err != nil {
-		return nil, err
-	}
-	return doc.config(file), nil
+	return doc.config(file), d.Err()
 }
 
 // kubeVersion gives a version in Helm's spelling, "" for none.
@@ -113,7 +120,13 @@ func texts[T ~string](list []T) []string {
 
 // CheckRules says which rules and parameters the configuration names that do not
 // exist, a line each.
-func (c *Config) CheckRules(rules []*rule.Rule) error {
+func (c *Config) CheckRules(rules []*rule.Rule) error { return c.checkRules(rules, true) }
+
+// CheckParameters is CheckRules for when not all rules are known: what it does not find
+// may be one of the others.
+func (c *Config) CheckParameters(rules []*rule.Rule) error { return c.checkRules(rules, false) }
+
+func (c *Config) checkRules(rules []*rule.Rule, all bool) error {
 	if c == nil {
 		return nil
 	}
@@ -126,7 +139,7 @@ func (c *Config) CheckRules(rules []*rule.Rule) error {
 	d := &strict.Decoder{File: c.Path}
 	known := func(id string, line int) *rule.Rule {
 		r := byID[id]
-		if r == nil {
+		if r == nil && all {
 			d.ErrorAt(line, 0, "there is no rule %q%s", id, strict.Suggest(id, ids))
 		}
 		return r
