@@ -133,6 +133,12 @@ func (s side) render(ctx context.Context, u render.Unit) (*render.Output, error)
 		return done.Output, done.Err
 	}
 	r, carried, err := s.fetched(ctx, u).carried(u)
+	if err == nil && r != nil {
+		if v, ok := s.withCharts(ctx, u, carried); ok {
+			r = vendorer{s.renderer}
+			carried, err = v.carry()
+		}
+	}
 	switch {
 	case err != nil:
 		return nil, err

@@ -277,6 +277,8 @@ func serve(e env) int {
 				return shower{far, s.tk()}
 			case plainReader:
 				return manifests
+			case vendorRenderer:
+				return vendorer{far.renderer}
 			}
 			return far.renderer(name)
 		}, nil

@@ -25,7 +25,7 @@ type document struct {
 	Helm      struct {
 		KubeVersion version   `yaml:"kubeVersion" doc:"The Kubernetes version that charts see, such as \"1.33\"; that of clusters when it is left out."`
 		APIVersions []string  `yaml:"apiVersions" doc:"API versions that charts see beside Kubernetes' own, such as monitoring.coreos.com/v1."`
-		Fetch       bool      `yaml:"fetch" doc:"Fetch charts that Applications and HelmReleases take from elsewhere, pinned to one version, through the helm program of the machine. As it is before the change counts."`
+		Fetch       bool      `yaml:"fetch" doc:"Fetch charts that Applications, HelmReleases, helmCharts and Chart.yaml take from elsewhere, pinned to one version, through the helm program of the machine. As it is before the change counts."`
 		Releases    []release `yaml:"releases" doc:"How charts are installed, instead of guessing by the names of values files."`
 	} `yaml:"helm" doc:"What charts need to be rendered."`
 	Kustomize struct {

@@ -163,6 +163,7 @@ type metadata struct {
 type dependency struct {
 	Name       string `json:"name"`
 	Alias      string `json:"alias"`
+	Version    string `json:"version"`
 	Repository string `json:"repository"`
 }
 

@@ -79,7 +79,7 @@ func (s *scan) charts(dir, file string, k *kustomization) {
 		}
 		if !s.tree.Exists(path.Join(at, "Chart.yaml")) {
 			s.missing = append(s.missing, path.Join(at, "Chart.yaml"))
-			s.needs = append(s.needs, need{dir: dir, entry: c.Name, resource: true,
+			s.needs = append(s.needs, need{dir: dir, entry: c.Name, resource: true, chart: &helm.Need{Name: c.Name, Version: c.Version, Repository: c.Repo, At: at},
 				text: fmt.Sprintf("%s: helmCharts: needs chart %s %s from %s, which is not vendored: run `helm pull --untar --untardir %s %s --repo %s --version %s` and commit it",
 					file, c.Name, c.Version, c.Repo, path.Dir(at), c.Name, c.Repo, c.Version)})
 			continue
@@ -87,6 +87,22 @@ func (s *scan) charts(dir, file string, k *kustomization) {
 		in := helm.InputsOf(s.tree, at, helm.Release{})
 		s.dirs = append(s.dirs, in.Dirs...)
 	}
+}
+
+// Needs gives the charts that building dir with an edit takes from outside of the
+// repository, each once.
+func Needs(t *source.Tree, dir string, e Edit) []helm.Need {
+	extra, err := e.files(t, dir)
+	if err != nil {
+		return nil // rendering says so
+	}
+	var out []helm.Need
+	for _, n := range scanWith(t, dir, extra).needs {
+		if n.chart != nil && !slices.Contains(out, *n.chart) {
+			out = append(out, *n.chart)
+		}
+	}
+	return out
 }
 
 // renderedPrefix begins the names of the files that stand in for charts. They

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/prdiff/prdiff/internal/source"
+	"github.com/prdiff/prdiff/render/helm"
 )
 
 // fileNames are the names of a kustomization file, in kustomize's order
@@ -147,6 +148,7 @@ type need struct {
 	dir, entry string // the kustomization's folder, and the entry as written
 	text       string // what is needed, and how to have it
 	resource   bool
+	chart      *helm.Need // when it is one
 }
 
 // scanFolder walks from the kustomization in dir through everything it names.
