@@ -1,11 +1,13 @@
 package main
 
 import (
+	"path"
+
 	"github.com/prdiff/prdiff/render"
 	"github.com/prdiff/prdiff/render/gitops"
 )
 
-// assumeReleases has a chart that an object releases on one side only compared as if it
+// assumeReleases has a chart that an object or the configuration releases on one side only compared as if it
 // did on the other. On the side without, nobody knows a release: the chart's own name
 // and the namespace default would make all of it look moved.
 func assumeReleases(base, head side, units []pairing) {
@@ -17,8 +19,25 @@ func assumeReleases(base, head side, units []pairing) {
 			head.assume(p.unit, d, true)
 		} else if d, ok := head.definitions[p.unit]; ok {
 			base.assume(p.was, d, false)
+		} else if d, ok := base.configured(p.was); ok {
+			head.assume(p.unit, d, true)
+		} else if d, ok := head.configured(p.unit); ok {
+			base.assume(p.was, d, false)
 		}
 	}
+}
+
+// configured gives the release that the configuration of the side names as a definition.
+func (s side) configured(u render.Unit) (gitops.Definition, bool) {
+	if s.config == nil || u.Renderer != "helm" {
+		return gitops.Definition{}, false
+	}
+	for _, in := range helmOptions(s.config).Installations {
+		if path.Clean(in.Chart) == u.Path && in.Name == u.Variant {
+			return gitops.Released("helm.releases", in.Name, u.Path, in.Release), true
+		}
+	}
+	return gitops.Definition{}, false
 }
 
 func (s side) assume(u render.Unit, d gitops.Definition, all bool) {

@@ -166,8 +166,8 @@ func placedAt(u render.Unit, dir string) placedUnit {
 }
 
 // pairPlaced matches units by what they are known by, and what is left by its
-// folder: where each side has one of another renderer there, and with alone the only
-// one of each side that is left.
+// folder: where each side has one of another renderer there, or a chart and its only
+// release, and with alone the only one of each side that is left.
 func pairPlaced(base, head []placedUnit, alone bool) []pairing {
 	byID := map[string]*pairing{}
 	var all []*pairing
@@ -201,7 +201,7 @@ func pairPlaced(base, head []placedUnit, alone bool) []pairing {
 	}
 	for dir, before := range gone {
 		after := come[dir]
-		if len(before) == 1 && len(after) == 1 && (before[0].unit.Renderer != after[0].unit.Renderer || alone && left == 2) {
+		if len(before) == 1 && len(after) == 1 && (before[0].unit.Renderer != after[0].unit.Renderer || alone && left == 2 || nowNamed(before[0].unit, after[0].unit)) {
 			after[0].was, after[0].before = before[0].unit, true
 			before[0].before = false
 		}
@@ -214,6 +214,12 @@ func pairPlaced(base, head []placedUnit, alone bool) []pairing {
 	}
 	slices.SortFunc(out, func(a, b pairing) int { return compareUnits(a.unit, b.unit) })
 	return out
+}
+
+// nowNamed says whether a chart that no configuration named on one side is the release that
+// one names on the other.
+func nowNamed(a, b render.Unit) bool {
+	return a.Renderer == "helm" && b.Renderer == "helm" && (a.Variant == "") != (b.Variant == "")
 }
 
 // samePair says whether a unit renders to the same on both sides, and which files

@@ -37,6 +37,11 @@ func (d Definition) Assume(t *source.Tree, u render.Unit, all bool) (assumed Def
 	return assumed, true
 }
 
+// Released gives a definition of a release that something else than an object names.
+func Released(kind, name, chart string, r helm.Release) Definition {
+	return Definition{Renderer: "helm", Kind: kind, Name: name, Path: chart, Sources: []Source{{Engine: byHelm, Chart: true, Path: chart, Release: r}}}
+}
+
 func (s Source) filesIn(t *source.Tree) bool {
 	for _, f := range s.Release.ValuesFiles {
 		if !t.Exists(f) {
