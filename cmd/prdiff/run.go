@@ -128,6 +128,7 @@ func compare(ctx context.Context, c comparison) (*report.Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	c.shop.rest() // asking the rules takes memory, too
 	rep.Base, rep.Head = sideOf(base.tree), sideOf(head.tree)
 	rep.Version = version()
 	if c.shard.of == 0 { // a part does not know what moves to another part

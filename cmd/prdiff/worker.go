@@ -63,6 +63,13 @@ func (w *workshop) close() {
 	_ = w.cache.Close() // what could not be trimmed now is trimmed by the next run
 }
 
+// rest ends the child processes until there is something to render again.
+func (w *workshop) rest() {
+	if w != nil {
+		w.pool.Rest()
+	}
+}
+
 // cacheOff is what --cache takes beside folders.
 const cacheOff = "off"
 

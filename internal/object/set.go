@@ -9,7 +9,6 @@ import (
 // never changes after NewSet; a nil Set is empty.
 type Set struct {
 	objects    []*Object
-	byRef      map[Ref]*Object
 	byKind     map[string][]*Object
 	duplicates []*Object
 	relations  func() *relations // made on first use
@@ -19,17 +18,18 @@ type Set struct {
 // one in the given order counts, as it would with kubectl apply; the others are
 // in Duplicates.
 func NewSet(objects []*Object) *Set {
-	s := &Set{byRef: make(map[Ref]*Object, len(objects)), byKind: make(map[string][]*Object)}
-	for _, o := range objects {
-		if earlier, ok := s.byRef[o.Ref]; ok {
-			s.duplicates = append(s.duplicates, earlier)
+	s := &Set{objects: slices.Clone(objects), byKind: make(map[string][]*Object)}
+	slices.SortStableFunc(s.objects, func(a, b *Object) int { return a.Ref.Compare(b.Ref) })
+	kept := s.objects[:0]
+	for i, o := range s.objects {
+		if i+1 < len(s.objects) && s.objects[i+1].Ref == o.Ref {
+			s.duplicates = append(s.duplicates, o)
+			continue
 		}
-		s.byRef[o.Ref] = o
+		kept = append(kept, o)
 	}
-	for _, o := range s.byRef {
-		s.objects = append(s.objects, o)
-	}
-	slices.SortFunc(s.objects, func(a, b *Object) int { return a.Ref.Compare(b.Ref) })
+	clear(s.objects[len(kept):])
+	s.objects = kept
 	for _, o := range s.objects {
 		s.byKind[o.Ref.GroupKind()] = append(s.byKind[o.Ref.GroupKind()], o)
 	}
@@ -53,7 +53,11 @@ func (s *Set) Get(ref Ref) *Object {
 	if s == nil {
 		return nil
 	}
-	return s.byRef[ref]
+	i, ok := slices.BinarySearchFunc(s.objects, ref, func(o *Object, ref Ref) int { return o.Ref.Compare(ref) })
+	if !ok {
+		return nil
+	}
+	return s.objects[i]
 }
 
 // Kind gives the objects of one kind, named as Ref.GroupKind names it, in order.

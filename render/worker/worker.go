@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
 )
@@ -198,11 +199,23 @@ func (p *Pool) giveBack(c *child) {
 	p.mu.Unlock()
 }
 
+// Rest gives back the memory that rendering took, which what follows can use: it ends
+// the children that have nothing to do and forgets what their objects had in common.
+// Others are started when there is work again.
+func (p *Pool) Rest() {
+	p.endIdle(false)
+	p.objects.mu.Lock()
+	defer p.objects.mu.Unlock()
+	p.objects.wire = object.WireReader{}
+}
+
 // Close ends the children. Units that are being rendered fail.
-func (p *Pool) Close() {
+func (p *Pool) Close() { p.endIdle(true) }
+
+func (p *Pool) endIdle(last bool) {
 	p.mu.Lock()
 	idle := p.idle
-	p.idle, p.closed = nil, true
+	p.idle, p.closed = nil, p.closed || last
 	p.children -= len(idle)
 	p.mu.Unlock()
 	for _, c := range idle {

@@ -323,6 +323,14 @@ func TestAChildIsKeptForManyUnitsAndSides(t *testing.T) {
 	if len(seen) != 1 {
 		t.Errorf("%d processes, want 1", len(seen))
 	}
+	p.Rest()
+	if len(p.idle) != 0 || p.children != 0 {
+		t.Errorf("%d children rest, of which %d are idle, want none", p.children, len(p.idle))
+	}
+	out, err := sides[0].Render(t.Context(), render.Unit{Renderer: "read", Path: "a.yaml"})
+	if err != nil || seen[out.Notes[0]] {
+		t.Errorf("after a rest: %v, %v, want another process than %v", out, err, seen)
+	}
 }
 
 func TestSecretsOfAllChildrenCanBeCompared(t *testing.T) {
