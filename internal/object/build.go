@@ -3,13 +3,13 @@ package object
 // MapOf makes a map value of other values; absent ones are left out. What the
 // values hold is shared, not copied.
 func MapOf(fields map[string]Value) Value {
-	m := make(map[string]any, len(fields))
+	pairs := make([]pair, 0, len(fields))
 	for k, v := range fields {
 		if v.raw != nil {
-			m[k] = v.raw
+			pairs = append(pairs, pair{k, v.raw})
 		}
 	}
-	return Value{m}
+	return Value{mappingOf(pairs)}
 }
 
 // ListOf makes a list value of other values; absent ones are left out. What the

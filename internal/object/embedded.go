@@ -88,12 +88,12 @@ func unquoted(raw any, show bool) any {
 			}
 			return text
 		}
-	case map[string]any:
-		m := make(map[string]any, len(x))
-		for k, item := range x {
-			m[UnquotedKey(k)] = unquoted(item, false)
+	case *mapping:
+		pairs := make([]pair, len(x.pairs))
+		for i, p := range x.pairs {
+			pairs[i] = pair{UnquotedKey(p.key), unquoted(p.value, false)}
 		}
-		return m
+		return mappingOf(pairs)
 	case []any:
 		l := make([]any, len(x))
 		for i, item := range x {
@@ -160,21 +160,23 @@ func jsonValue(d *json.Decoder, depth int) (Value, error) {
 }
 
 func jsonMap(d *json.Decoder, depth int) (Value, error) {
-	m := map[string]any{}
+	var pairs []pair
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
 			return Value{}, err
 		}
 		name, _ := key.(string)
-		if _, twice := m[name]; twice {
-			return Value{}, errEmbedded
-		}
 		v, err := jsonValue(d, depth+1)
 		if err != nil {
 			return Value{}, err
 		}
-		m[name] = v.raw
+		pairs = append(pairs, pair{name, v.raw})
+	}
+	n := len(pairs)
+	m := mappingOf(pairs)
+	if m.len() < n { // a key twice
+		return Value{}, errEmbedded
 	}
 	_, err := d.Token()
 	return Value{m}, err
@@ -198,7 +200,7 @@ func embeddedYAML(text string, marked bool) (Value, bool) {
 			return Value{}, false
 		}
 		switch v.(type) {
-		case map[string]any, []any:
+		case *mapping, []any:
 			docs = append(docs, v)
 		case nil: // an empty document
 		default:
@@ -260,7 +262,7 @@ func (r *yamlStructure) value(n *yaml.Node, depth int) (any, error) {
 		}
 		return items, nil
 	case yaml.MappingNode:
-		m := make(map[string]any, len(n.Content)/2)
+		pairs := make([]pair, 0, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if key.Kind != yaml.ScalarNode {
@@ -270,14 +272,15 @@ func (r *yamlStructure) value(n *yaml.Node, depth int) (any, error) {
 			if inQuotes(key) {
 				name = r.text(name)
 			}
-			if _, twice := m[name]; twice {
-				return nil, errEmbedded
-			}
 			v, err := r.value(n.Content[i+1], depth+1)
 			if err != nil {
 				return nil, err
 			}
-			m[name] = v
+			pairs = append(pairs, pair{name, v})
+		}
+		m := mappingOf(pairs)
+		if m.len() < len(n.Content)/2 { // a key twice
+			return nil, errEmbedded
 		}
 		return m, nil
 	case yaml.ScalarNode:
@@ -323,12 +326,12 @@ func unmarked(raw any) any {
 		if m := unmarkText(x); m != nil {
 			return m
 		}
-	case map[string]any:
-		m := make(map[string]any, len(x))
-		for k, item := range x {
-			m[k] = unmarked(item)
+	case *mapping:
+		pairs := make([]pair, len(x.pairs))
+		for i, p := range x.pairs {
+			pairs[i] = pair{p.key, unmarked(p.value)}
 		}
-		return m
+		return &mapping{pairs}
 	case []any:
 		l := make([]any, len(x))
 		for i, item := range x {

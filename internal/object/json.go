@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -94,26 +95,30 @@ func (r *jsonReader) unexpected(wanted string) error {
 
 func (r *jsonReader) object(depth int) (any, error) {
 	r.i++
-	m := map[string]any{}
-	var nulls map[string]bool
+	var pairs []pair
+	var lines []int // of the keys
+	done := func() (any, error) {
+		for _, key := range doubles(pairs, lines) {
+			r.doc.warnings = append(r.doc.warnings, duplicateKey(key.line, key.key))
+		}
+		m := mappingOf(pairs)
+		m.pairs = slices.DeleteFunc(m.pairs, func(p pair) bool { return p.value == nil })
+		return m, nil
+	}
 	for first := true; ; first = false {
 		r.space()
 		if r.i < len(r.b) && r.b[r.i] == '}' && first {
 			r.i++
-			return m, nil
+			return done()
 		}
 		if r.i == len(r.b) || r.b[r.i] != '"' {
 			return nil, r.unexpected("a key in quotes")
 		}
-		line := 0
 		key, err := r.text()
 		if err != nil {
 			return nil, err
 		}
-		if _, double := m[key]; double || nulls[key] {
-			line = r.lineHere()
-			r.doc.warnings = append(r.doc.warnings, duplicateKey(line, key))
-		}
+		line := r.lineHere()
 		r.space()
 		if r.i == len(r.b) || r.b[r.i] != ':' {
 			return nil, r.unexpected("a colon")
@@ -124,22 +129,14 @@ func (r *jsonReader) object(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v == nil {
-			delete(m, key)
-			if nulls == nil {
-				nulls = map[string]bool{}
-			}
-			nulls[key] = true
-		} else {
-			m[key] = v
-		}
+		pairs, lines = append(pairs, pair{key, v}), append(lines, line)
 		r.space()
 		switch {
 		case r.i < len(r.b) && r.b[r.i] == ',':
 			r.i++
 		case r.i < len(r.b) && r.b[r.i] == '}':
 			r.i++
-			return m, nil
+			return done()
 		default:
 			return nil, r.unexpected("a comma or closing brace")
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -12,14 +13,14 @@ import (
 // no kind comes near 200.
 const maxDepth = 1000
 
-func normalizeRoot(manifest map[string]any) (map[string]any, error) {
+func normalizeRoot(manifest map[string]any) (*mapping, error) {
 	keepNulls(manifest)
 	n := normalizer{budget: math.MaxInt}
 	v, err := n.normalize(manifest, 0)
 	if err != nil {
 		return nil, err
 	}
-	return v.(map[string]any), nil
+	return v.(*mapping), nil
 }
 
 // A normalizer turns decoded data into the few types that Values hold.
@@ -27,7 +28,7 @@ type normalizer struct {
 	budget int // bytes of text that may still come
 }
 
-// normalize works in place where it can: nulls in maps go, integral floats become
+// normalize makes mappings of maps, and works in place where it can: nulls in maps go, integral floats become
 // int64 (so that 1e+06 and 1000000 are one number), keys become text, text that is
 // not UTF-8 becomes what JSON makes of it.
 func (n *normalizer) normalize(raw any, depth int) (any, error) {
@@ -35,7 +36,7 @@ func (n *normalizer) normalize(raw any, depth int) (any, error) {
 		return nil, fmt.Errorf("nested more than %d levels deep", maxDepth)
 	}
 	switch x := raw.(type) {
-	case nil, bool, int64, *Masked, null:
+	case nil, bool, int64, *Masked, null, *mapping:
 		return x, nil
 	case string:
 		if n.budget -= len(x); n.budget < 0 {
@@ -43,20 +44,19 @@ func (n *normalizer) normalize(raw any, depth int) (any, error) {
 		}
 		return strings.ToValidUTF8(x, "\uFFFD"), nil
 	case map[string]any:
+		pairs := make([]pair, 0, len(x))
 		for k, item := range x {
 			v, err := n.normalize(item, depth+1)
 			if err != nil {
 				return nil, err
 			}
-			if v == nil {
-				delete(x, k)
-				continue
+			if v != nil {
+				pairs = append(pairs, pair{k, v})
 			}
-			x[k] = v
 		}
-		return x, nil
+		return mappingOf(pairs), nil
 	case map[any]any:
-		m := make(map[string]any, len(x))
+		pairs := make([]pair, 0, len(x))
 		for k, item := range x {
 			key, err := keyText(k)
 			if err != nil {
@@ -69,13 +69,13 @@ func (n *normalizer) normalize(raw any, depth int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			key = strings.ToValidUTF8(key, "\uFFFD")
-			if _, double := m[key]; double {
-				return nil, fmt.Errorf("two keys of a map become one in JSON: %q", MaskText(key))
-			}
-			m[key] = v
+			pairs = append(pairs, pair{strings.ToValidUTF8(key, "\uFFFD"), v})
 		}
-		dropNulls(m)
+		m := mappingOf(pairs)
+		if len(m.pairs) < len(x) {
+			return nil, doubleKey(x)
+		}
+		m.pairs = slices.DeleteFunc(m.pairs, func(p pair) bool { return p.value == nil })
 		return m, nil
 	case []any:
 		for i, item := range x {
@@ -114,4 +114,20 @@ func (n *normalizer) normalize(raw any, depth int) (any, error) {
 		return n.normalize(f, depth)
 	}
 	return fmt.Sprint(raw), nil
+}
+
+// doubleKey says which keys of a decoded map become one, the first by order.
+func doubleKey(m map[any]any) error {
+	var keys []string
+	for k := range m {
+		key, _ := keyText(k)
+		keys = append(keys, strings.ToValidUTF8(key, "\uFFFD"))
+	}
+	slices.Sort(keys)
+	for i := 1; i < len(keys); i++ {
+		if keys[i] == keys[i-1] {
+			return fmt.Errorf("two keys of a map become one in JSON: %q", MaskText(keys[i]))
+		}
+	}
+	return nil
 }

@@ -45,10 +45,8 @@ func keepNulls(manifest map[string]any) {
 
 // readNulls puts the nulls of a document's values back that reading it dropped.
 // The text was read before, within all limits.
-func readNulls(m map[string]any, text []byte) {
-	apiVersion, _ := m["apiVersion"].(string)
-	kind, _ := m["kind"].(string)
-	paths := valuesPaths(apiVersion, kind)
+func readNulls(m *mapping, text []byte) {
+	paths := valuesPaths(m.text("apiVersion"), m.text("kind"))
 	if len(paths) == 0 || len(text) == 0 {
 		return
 	}
@@ -65,6 +63,16 @@ func readNulls(m map[string]any, text []byte) {
 // which are keys, and "" for every item of a list.
 func restoreNulls(m, raw any, p []string) {
 	switch to := m.(type) {
+	case *mapping:
+		for k, v := range entriesOf(raw) {
+			switch {
+			case len(p) > 0 && (k != p[0]):
+			case v == nil && len(p) == 0:
+				to.set(k, null{})
+			default:
+				restoreNulls(to.get(k), v, p[min(1, len(p)):])
+			}
+		}
 	case map[string]any:
 		for k, v := range entriesOf(raw) {
 			switch {

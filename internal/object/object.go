@@ -9,7 +9,6 @@ package object
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"strings"
 )
 
@@ -74,7 +73,7 @@ type Object struct {
 	Ref        Ref
 	Origin     Origin
 	apiVersion string
-	root       map[string]any
+	root       *mapping
 }
 
 // New makes an object of one decoded manifest (the types that encoding/json and
@@ -83,7 +82,7 @@ type Object struct {
 // int64, secret values are masked. It fails when apiVersion, kind, or both
 // metadata.name and metadata.generateName are missing or not text.
 func New(unit string, origin Origin, manifest map[string]any) (*Object, error) {
-	if err := manifestError(manifest); err != nil {
+	if err := manifestError(manifest["apiVersion"], manifest["kind"]); err != nil {
 		return nil, fmt.Errorf("%s: %w", origin, err)
 	}
 	root, err := normalizeRoot(manifest)
@@ -98,20 +97,17 @@ func New(unit string, origin Origin, manifest map[string]any) (*Object, error) {
 }
 
 // newObject makes an object of a normalised manifest that has apiVersion and kind.
-func newObject(unit string, origin Origin, root map[string]any) (*Object, error) {
-	apiVersion, _ := root["apiVersion"].(string)
-	kind, _ := root["kind"].(string)
-	meta, _ := root["metadata"].(map[string]any)
-	name, _ := meta["name"].(string)
-	if generate, _ := meta["generateName"].(string); name == "" && generate != "" {
+func newObject(unit string, origin Origin, root *mapping) (*Object, error) {
+	apiVersion, kind, meta := root.text("apiVersion"), root.text("kind"), root.below("metadata")
+	name := meta.text("name")
+	if generate := meta.text("generateName"); name == "" && generate != "" {
 		name = generate + "*"
 	}
 	if name == "" {
 		return nil, &NoNameError{apiVersion, kind}
 	}
-	namespace, _ := meta["namespace"].(string)
 	o := &Object{
-		Ref:        Ref{Unit: unit, Group: group(apiVersion), Kind: kind, Namespace: namespace, Name: name},
+		Ref:        Ref{Unit: unit, Group: group(apiVersion), Kind: kind, Namespace: meta.text("namespace"), Name: name},
 		Origin:     origin,
 		apiVersion: apiVersion,
 		root:       root,
@@ -154,7 +150,7 @@ func (o *Object) Annotation(key string) string {
 // read with one Documents do, here or in another process: it is the same then, and
 // was written in a file as it is. Content that is the same need not be shared.
 func (o *Object) Shares(other *Object) bool {
-	return reflect.ValueOf(o.root).UnsafePointer() == reflect.ValueOf(other.root).UnsafePointer()
+	return o.root == other.root
 }
 
 // WithUnit gives a copy that belongs to another unit; the content is shared.

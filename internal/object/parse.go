@@ -162,7 +162,7 @@ func (r *reader) add(d document) {
 	for _, w := range d.warnings {
 		r.fail(w.line, w.err)
 	}
-	m, ok := d.root.(map[string]any)
+	m, ok := d.root.(*mapping)
 	if !ok {
 		r.fail(d.line, fmt.Errorf("%w: a map was expected at the top", ErrNotManifest))
 		return
@@ -173,7 +173,7 @@ func (r *reader) add(d document) {
 // maxListDepth bounds Lists inside Lists; nobody writes more than one.
 const maxListDepth = 8
 
-func (r *reader) addMap(m map[string]any, line int, itemLines []int, depth int) {
+func (r *reader) addMap(m *mapping, line int, itemLines []int, depth int) {
 	if items, ok := listItems(m); ok {
 		if depth == maxListDepth {
 			r.fail(line, fmt.Errorf("more than %d lists inside each other", maxListDepth))
@@ -182,7 +182,7 @@ func (r *reader) addMap(m map[string]any, line int, itemLines []int, depth int) 
 		r.addItems(m, items, line, itemLines, depth)
 		return
 	}
-	if err := manifestError(m); err != nil {
+	if err := manifestError(m.get("apiVersion"), m.get("kind")); err != nil {
 		r.fail(line, err)
 		return
 	}
@@ -197,26 +197,26 @@ func (r *reader) addMap(m map[string]any, line int, itemLines []int, depth int) 
 	r.objects = append(r.objects, o)
 }
 
-func (r *reader) addItems(list map[string]any, items []any, line int, itemLines []int, depth int) {
+func (r *reader) addItems(list *mapping, items []any, line int, itemLines []int, depth int) {
 	// Items of a typed list, such as a ConfigMapList, may leave out their own
 	// kind: unstructured decoding fills it in from the list's
 	// (k8s.io/apimachinery/pkg/apis/meta/v1/unstructured, decodeToList).
-	listKind, _ := list["kind"].(string)
+	listKind := list.text("kind")
 	itemKind := strings.TrimSuffix(listKind, "List")
 	for i, item := range items {
 		at := line
 		if i < len(itemLines) {
 			at = itemLines[i]
 		}
-		m, ok := item.(map[string]any)
+		m, ok := item.(*mapping)
 		if !ok {
 			r.fail(at, fmt.Errorf("%w: items[%d] of the %s is no map", ErrNotManifest, i, listKind))
 			continue
 		}
-		if _, has := m["kind"]; !has && itemKind != "" {
-			m["kind"] = itemKind
-			if _, has := m["apiVersion"]; !has {
-				m["apiVersion"] = list["apiVersion"]
+		if !m.has("kind") && itemKind != "" {
+			m.set("kind", itemKind)
+			if !m.has("apiVersion") {
+				m.set("apiVersion", list.get("apiVersion"))
 			}
 		}
 		r.addMap(m, at, nil, depth+1)
@@ -226,30 +226,30 @@ func (r *reader) addItems(list map[string]any, items []any, line int, itemLines 
 // listItems gives the items of a List or of a kind that ends in List. A kind with
 // such a name and a metadata.name is an object of its own (a custom resource may
 // be called AllowList).
-func listItems(m map[string]any) ([]any, bool) {
-	kind, _ := m["kind"].(string)
+func listItems(m *mapping) ([]any, bool) {
+	kind := m.text("kind")
 	if !strings.HasSuffix(kind, "List") {
 		return nil, false
 	}
-	if apiVersion, _ := m["apiVersion"].(string); apiVersion == "" {
+	if m.text("apiVersion") == "" {
 		return nil, false
 	}
-	if meta, ok := m["metadata"].(map[string]any); ok && meta["name"] != nil {
+	if m.below("metadata").get("name") != nil {
 		return nil, false
 	}
-	raw, has := m["items"]
-	items, ok := raw.([]any)
+	items, ok := m.get("items").([]any)
 	if ok {
 		return items, true
 	}
 	// `items: null`, dropped by now, is an empty list.
-	return nil, !has && (kind == "List" || m["spec"] == nil)
+	return nil, !m.has("items") && (kind == "List" || !m.has("spec"))
 }
 
-// manifestError says what keeps m from being an object, nil when nothing does.
-func manifestError(m map[string]any) error {
-	apiVersion, _ := m["apiVersion"].(string)
-	kind, _ := m["kind"].(string)
+// manifestError says what keeps a map with these values from being an object, nil when
+// nothing does.
+func manifestError(version, kinds any) error {
+	apiVersion, _ := version.(string)
+	kind, _ := kinds.(string)
 	switch {
 	case apiVersion == "" && kind == "":
 		return fmt.Errorf("%w: it has neither apiVersion nor kind", ErrNotManifest)

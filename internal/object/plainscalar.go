@@ -239,7 +239,7 @@ func (p *plainReader) flowList(depth int) (any, bool) {
 
 func (p *plainReader) flowMap(depth int) (any, bool) {
 	p.i++
-	out := map[string]any{}
+	start := len(p.pairs)
 	for {
 		p.skipSpaces()
 		if p.i >= len(p.b) {
@@ -250,8 +250,7 @@ func (p *plainReader) flowMap(depth int) (any, bool) {
 		switch c := p.b[p.i]; c {
 		case '}':
 			p.i++
-			dropNulls(out)
-			return out, true
+			return p.collect(start)
 		case '"', '\'':
 			key, ok = p.quoted(c)
 		default:
@@ -267,12 +266,14 @@ func (p *plainReader) flowMap(depth int) (any, bool) {
 		p.i++
 		p.skipSpaces()
 		v, ok := p.flow(depth + 1)
-		if !ok || !p.put(out, key, v, p.line) {
+		if !ok {
 			return nil, false
 		}
-		if more, ok := p.flowNext('}'); !ok || !more {
-			dropNulls(out)
-			return out, ok
+		p.put(key, v, p.line)
+		if more, ok := p.flowNext('}'); !ok {
+			return nil, false
+		} else if !more {
+			return p.collect(start)
 		}
 	}
 }

@@ -18,6 +18,8 @@ type plainReader struct {
 	warnings  []*lineError
 	itemLines []int
 	keys      *keyCache
+	pairs     []pair // of the maps that are being read, outer ones first
+	lines     []int  // of their keys
 }
 
 // decodePlainYAML reads a document whose first content line begins at offset and
@@ -40,7 +42,7 @@ func decodePlainYAML(text []byte, offset, line int, keys *keyCache) (document, b
 		return document{}, false
 	}
 	switch root.(type) {
-	case map[string]any, []any:
+	case *mapping, []any:
 		return document{root: root, line: line, warnings: p.warnings, itemLines: p.itemLines}, true
 	}
 	return document{}, false
@@ -217,8 +219,7 @@ func (p *plainReader) nested(indent int, afterKey bool) (any, bool) {
 // mapping reads a map whose keys stand at column indent; the first key has been
 // read already.
 func (p *plainReader) mapping(indent int, key string) (any, bool) {
-	out := make(map[string]any, 4)
-	nulls := false
+	start := len(p.pairs)
 	for {
 		line := p.line
 		root := indent == 0 && p.depth == 1
@@ -226,19 +227,14 @@ func (p *plainReader) mapping(indent int, key string) (any, bool) {
 		if !ok {
 			return nil, false
 		}
-		if !p.put(out, key, value, line) {
-			return nil, false
-		}
-		nulls = nulls || value == nil
+		p.put(key, value, line)
 		next, _, ok := p.peekIndent()
 		if !ok {
 			return nil, false
 		}
 		if next != indent {
-			if nulls {
-				dropNulls(out)
-			}
-			return out, next < indent
+			m, ok := p.collect(start)
+			return m, ok && next < indent
 		}
 		if _, ok := p.toContent(); !ok {
 			return nil, false
@@ -253,26 +249,36 @@ func (p *plainReader) mapping(indent int, key string) (any, bool) {
 	}
 }
 
-// put stores a value, a null as well, so that a double key is seen. Keys like 1 and
-// 1.0 become one text although they are two to YAML: that is for the full reader.
-func (p *plainReader) put(m map[string]any, key string, value any, line int) bool {
-	if _, double := m[key]; double {
-		if _, isText := resolvePlain(key).(string); !isText {
-			return false
-		}
-		p.warnings = append(p.warnings, duplicateKey(line, key))
-	}
-	m[key] = value
-	return true
+// put stores a value, a null as well, so that a double key is seen.
+func (p *plainReader) put(key string, value any, line int) {
+	p.pairs, p.lines = append(p.pairs, pair{key, value}), append(p.lines, line)
 }
 
-// dropNulls takes the keys with nulls out of a map that is complete.
-func dropNulls(m map[string]any) {
-	for k, v := range m {
-		if v == nil {
-			delete(m, k)
+// collect makes a map of what was put since start. Keys like 1 and 1.0 become one text
+// although they are two to YAML: that is for the full reader.
+func (p *plainReader) collect(start int) (*mapping, bool) {
+	pairs := p.pairs[start:]
+	for _, d := range doubles(pairs, p.lines[start:]) {
+		if _, isText := resolvePlain(d.key).(string); !isText {
+			return nil, false
+		}
+		p.warnings = append(p.warnings, duplicateKey(d.line, d.key))
+	}
+	pairs = mappingOf(pairs).pairs
+	n := 0
+	for i := range pairs {
+		if pairs[i].value != nil {
+			n++
 		}
 	}
+	m := &mapping{make([]pair, 0, n)}
+	for i := range pairs {
+		if pairs[i].value != nil {
+			m.pairs = append(m.pairs, pairs[i])
+		}
+	}
+	p.pairs, p.lines = p.pairs[:start], p.lines[:start]
+	return m, true
 }
 
 // value reads what follows the colon of a key at column indent.

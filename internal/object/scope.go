@@ -1,7 +1,6 @@
 package object
 
 import (
-	"maps"
 	"strings"
 )
 
@@ -97,12 +96,9 @@ func (s Scopes) Cluster(ref Ref) bool {
 func (o *Object) InNamespace(namespace string) *Object {
 	moved := *o
 	moved.Ref.Namespace = namespace
-	moved.root = maps.Clone(o.root)
-	meta, _ := o.root["metadata"].(map[string]any)
-	if meta = maps.Clone(meta); meta == nil {
-		meta = map[string]any{}
-	}
-	meta["namespace"] = namespace
-	moved.root["metadata"] = meta
+	meta := o.root.below("metadata").clone()
+	meta.set("namespace", namespace)
+	moved.root = o.root.clone()
+	moved.root.set("metadata", meta)
 	return &moved
 }

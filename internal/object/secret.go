@@ -29,9 +29,9 @@ func (v Value) Unsettled() bool {
 // HoldsUnsettled says whether there is such a text anywhere in v.
 func (v Value) HoldsUnsettled() bool {
 	switch x := v.raw.(type) {
-	case map[string]any:
-		for _, item := range x {
-			if (Value{item}).HoldsUnsettled() {
+	case *mapping:
+		for _, p := range x.pairs {
+			if (Value{p.value}).HoldsUnsettled() {
 				return true
 			}
 		}

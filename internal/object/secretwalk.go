@@ -15,10 +15,9 @@ func (o *Object) mask() {
 		maskAll(o.root, "data")
 		maskAll(o.root, "stringData")
 	case "SealedSecret.bitnami.com":
-		spec, _ := o.root["spec"].(map[string]any)
+		spec := o.root.below("spec")
 		maskAll(spec, "encryptedData")
-		template, _ := spec["template"].(map[string]any)
-		maskAll(template, "data")
+		maskAll(spec.below("template"), "data")
 	case "CustomResourceDefinition.apiextensions.k8s.io":
 		// Schemas describe fields called password; their texts are prose.
 		m.rules = shapesOnly
@@ -34,23 +33,23 @@ func (o *Object) mask() {
 // dropSOPS takes out the map that SOPS adds to an encrypted file: it never
 // reaches the cluster, and each edit changes all of it
 // (https://getsops.io/docs/#important-information-on-types).
-func dropSOPS(root map[string]any) {
-	if sops, ok := root["sops"].(map[string]any); ok && (sops["mac"] != nil || sops["lastmodified"] != nil) {
-		delete(root, "sops")
+func dropSOPS(root *mapping) {
+	if sops := root.below("sops"); sops.has("mac") || sops.has("lastmodified") {
+		root.delete("sops")
 	}
 }
 
 // maskAll masks every value of a map whole.
-func maskAll(m map[string]any, field string) {
-	switch x := m[field].(type) {
-	case map[string]any:
-		for k, v := range x {
-			if _, done := v.(*Masked); !done {
-				x[k] = maskSettled(Value{v}.String())
+func maskAll(m *mapping, field string) {
+	switch x := m.get(field).(type) {
+	case *mapping:
+		for i, p := range x.pairs {
+			if _, done := p.value.(*Masked); !done {
+				x.pairs[i].value = maskSettled(Value{p.value}.String())
 			}
 		}
 	case string:
-		m[field] = maskSettled(x)
+		m.set(field, maskSettled(x))
 	}
 }
 
@@ -68,20 +67,21 @@ type masker struct {
 	keyNames bool // secretKey names a key
 }
 
-func (m masker) mapping(fields map[string]any, where place) {
+func (m masker) mapping(fields *mapping, where place) {
 	m.pair(fields)
-	for k, v := range fields {
-		switch x := v.(type) {
+	for i := range fields.pairs {
+		k := fields.pairs[i].key
+		switch x := fields.pairs[i].value.(type) {
 		case string:
 			if masked := m.field(k, x, where); masked != nil {
-				fields[k] = masked
+				fields.pairs[i].value = masked
 			}
 		case int64:
 			// A password of digits is a number to YAML.
 			if where != inNames && m.rules != shapesOnly && isPasswordName(k) {
-				fields[k] = maskWhole(Value{x}.String())
+				fields.pairs[i].value = maskWhole(Value{x}.String())
 			}
-		case map[string]any:
+		case *mapping:
 			m.mapping(x, placeOf(k, where))
 		case []any:
 			if m.rules != shapesOnly && (k == "command" || k == "args") {
@@ -94,8 +94,8 @@ func (m masker) mapping(fields map[string]any, where place) {
 
 // programOf gives the tool that the list under key gives arguments to, where
 // another list names it.
-func programOf(key string, fields map[string]any) string {
-	if command, ok := fields["command"].([]any); ok && key == "args" && len(command) > 0 {
+func programOf(key string, fields *mapping) string {
+	if command, ok := fields.get("command").([]any); ok && key == "args" && len(command) > 0 {
 		if len(command) > 1 {
 			return "-" // what args go on with is in the middle of a command line
 		}
@@ -120,14 +120,14 @@ func placeOf(key string, where place) place {
 
 // pair masks the value of a name and value beside each other, as environment
 // variables and parameters have them.
-func (m masker) pair(fields map[string]any) {
-	value, ok := fields["value"].(string)
+func (m masker) pair(fields *mapping) {
+	value, ok := fields.get("value").(string)
 	if !ok || m.rules == shapesOnly {
 		return
 	}
 	for _, key := range []string{"name", "key"} {
-		if name, ok := fields[key].(string); ok && isSecretName(name) && !isPlaceholder(value) {
-			fields["value"] = maskWhole(value)
+		if name, ok := fields.get(key).(string); ok && isSecretName(name) && !isPlaceholder(value) {
+			fields.set("value", maskWhole(value))
 			return
 		}
 	}
@@ -148,7 +148,7 @@ func (m masker) list(items []any, where place) {
 				flag = name
 			}
 			continue
-		case map[string]any:
+		case *mapping:
 			m.mapping(x, where)
 		case []any:
 			m.list(x, where)

@@ -2,10 +2,7 @@ package object
 
 import (
 	"iter"
-	"maps"
 	"math"
-	"reflect"
-	"slices"
 	"strconv"
 )
 
@@ -42,7 +39,7 @@ func Of(data any) Value {
 // Type says what v holds.
 func (v Value) Type() Type {
 	switch v.raw.(type) {
-	case map[string]any:
+	case *mapping:
 		return Map
 	case []any:
 		return List
@@ -64,15 +61,16 @@ func (v Value) Exists() bool { return v.raw != nil }
 
 // Field gives the value of one key of a map, taken literally: dots have no meaning.
 func (v Value) Field(key string) Value {
-	m, _ := v.raw.(map[string]any)
-	return Value{m[key]}
+	m, _ := v.raw.(*mapping)
+	return Value{m.get(key)}
 }
 
 // Fields gives keys and values of a map in byte order of the keys.
 func (v Value) Fields() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		for _, k := range v.Keys() {
-			if !yield(k, v.Field(k)) {
+		m, _ := v.raw.(*mapping)
+		for i := range m.len() {
+			if !yield(m.pairs[i].key, Value{m.pairs[i].value}) {
 				return
 			}
 		}
@@ -81,11 +79,8 @@ func (v Value) Fields() iter.Seq2[string, Value] {
 
 // Keys gives the keys of a map in byte order, nil for anything else.
 func (v Value) Keys() []string {
-	m, ok := v.raw.(map[string]any)
-	if !ok {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(m))
+	m, _ := v.raw.(*mapping)
+	return m.keys()
 }
 
 // Len is the number of items of a list or keys of a map, and 0 for anything else.
@@ -93,8 +88,8 @@ func (v Value) Len() int {
 	switch x := v.raw.(type) {
 	case []any:
 		return len(x)
-	case map[string]any:
-		return len(x)
+	case *mapping:
+		return x.len()
 	}
 	return 0
 }
@@ -176,10 +171,10 @@ func (v Value) Bool() (value, ok bool) {
 
 // Strings gives a map of texts as a fresh map; values that are not text are left out.
 func (v Value) Strings() map[string]string {
-	m, _ := v.raw.(map[string]any)
-	out := make(map[string]string, len(m))
-	for k, x := range m {
-		if v := (Value{x}); v.Type() == String {
+	m, _ := v.raw.(*mapping)
+	out := make(map[string]string, m.len())
+	for k, v := range v.Fields() {
+		if v.Type() == String {
 			out[k] = v.Text()
 		}
 	}
@@ -210,18 +205,17 @@ func (v Value) Settled(o Value) bool { return equal(v.raw, o.raw, true) }
 // share is looked at too.
 func equal(a, b any, settled bool) bool {
 	switch x := a.(type) {
-	case map[string]any:
-		y, ok := b.(map[string]any)
-		if !ok || len(x) != len(y) {
+	case *mapping:
+		y, ok := b.(*mapping)
+		if !ok || len(x.pairs) != len(y.pairs) {
 			return false
 		}
 		// Much of both sides is one map: see Documents and WireReader.
-		if !settled && reflect.ValueOf(x).UnsafePointer() == reflect.ValueOf(y).UnsafePointer() {
+		if !settled && x == y {
 			return true
 		}
-		for k, xv := range x {
-			yv, ok := y[k]
-			if !ok || !equal(xv, yv, settled) {
+		for i := range x.pairs {
+			if x.pairs[i].key != y.pairs[i].key || !equal(x.pairs[i].value, y.pairs[i].value, settled) {
 				return false
 			}
 		}
@@ -276,14 +270,14 @@ func (v Value) MarshalJSON() ([]byte, error) { return appendJSON(nil, v.raw), ni
 
 func appendJSON(b []byte, raw any) []byte {
 	switch x := raw.(type) {
-	case map[string]any:
+	case *mapping:
 		b = append(b, '{')
-		for i, k := range slices.Sorted(maps.Keys(x)) {
+		for i, p := range x.pairs {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(appendText(b, k), ':')
-			b = appendJSON(b, x[k])
+			b = append(appendText(b, p.key), ':')
+			b = appendJSON(b, p.value)
 		}
 		return append(b, '}')
 	case []any:

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"math"
-	"reflect"
-	"slices"
 	"strings"
-	"unsafe"
 )
 
 // The first byte of each value on the wire.
@@ -30,8 +27,7 @@ const (
 // it to another process of this run. Secrets stay masked: they can be compared
 // there when both processes have one RunKey.
 func (o *Object) AppendWire(b []byte) []byte {
-	var e wireEncoder
-	return e.appendValue(o.appendWireHead(b), o.root)
+	return appendWireValue(o.appendWireHead(b), o.root)
 }
 
 func (o *Object) appendWireHead(b []byte) []byte {
@@ -45,26 +41,24 @@ func (o *Object) appendWireHead(b []byte) []byte {
 // objects that one Documents gave share it, is written as a reference. It keeps
 // what it wrote. The zero value has written nothing.
 type WireWriter struct {
-	sent    map[unsafe.Pointer]uint64 // the place of each root among those that were written
-	encoder wireEncoder
+	sent map[*mapping]uint64 // the place of each root among those that were written
 }
 
 // Append appends an object as AppendWire does, for WireReader.NextOf.
 func (w *WireWriter) Append(b []byte, o *Object) []byte {
 	b = o.appendWireHead(b)
-	root := reflect.ValueOf(o.root).UnsafePointer()
-	if at, ok := w.sent[root]; ok {
+	if at, ok := w.sent[o.root]; ok {
 		return binary.AppendUvarint(append(b, wireSame), at)
 	}
 	if w.sent == nil {
-		w.sent = map[unsafe.Pointer]uint64{}
+		w.sent = map[*mapping]uint64{}
 	}
-	w.sent[root] = uint64(len(w.sent))
-	return w.encoder.appendValue(b, o.root)
+	w.sent[o.root] = uint64(len(w.sent))
+	return appendWireValue(b, o.root)
 }
 
 // WireRoots is the content of the objects that one WireWriter wrote, as read.
-type WireRoots struct{ roots []map[string]any }
+type WireRoots struct{ roots []*mapping }
 
 // Masks says whether the object holds a secret, which is masked.
 func (o *Object) Masks() bool { return masks(o.root) }
@@ -73,9 +67,9 @@ func masks(v any) bool {
 	switch v := v.(type) {
 	case *Masked:
 		return true
-	case map[string]any:
-		for _, item := range v {
-			if masks(item) {
+	case *mapping:
+		for _, p := range v.pairs {
+			if masks(p.value) {
 				return true
 			}
 		}
@@ -93,30 +87,20 @@ func appendWireText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// A wireEncoder keeps the memory in which keys are sorted.
-type wireEncoder struct{ keys []string } // of the maps that are being written, outer ones first
-
-func (e *wireEncoder) appendValue(b []byte, v any) []byte {
+func appendWireValue(b []byte, v any) []byte {
 	switch v := v.(type) {
-	case map[string]any:
+	case *mapping:
 		start := len(b) + 1
-		b = binary.AppendUvarint(append(b, wireMap, 0, 0, 0, 0), uint64(len(v)))
-		outer := len(e.keys)
-		for k := range v {
-			e.keys = append(e.keys, k)
+		b = binary.AppendUvarint(append(b, wireMap, 0, 0, 0, 0), uint64(len(v.pairs)))
+		for _, p := range v.pairs {
+			b = appendWireValue(appendWireText(b, p.key), p.value)
 		}
-		slices.Sort(e.keys[outer:])
-		for i := range len(v) {
-			k := e.keys[outer+i]
-			b = e.appendValue(appendWireText(b, k), v[k])
-		}
-		e.keys = e.keys[:outer]
 		return putLength(b, start)
 	case []any:
 		start := len(b) + 1
 		b = binary.AppendUvarint(append(b, wireList, 0, 0, 0, 0), uint64(len(v)))
 		for _, item := range v {
-			b = e.appendValue(b, item)
+			b = appendWireValue(b, item)
 		}
 		return putLength(b, start)
 	case string:
@@ -216,7 +200,7 @@ func (r *WireReader) NextOf(roots *WireRoots) (*Object, error) {
 	}, nil
 }
 
-func (r *WireReader) root(roots *WireRoots) (map[string]any, error) {
+func (r *WireReader) root(roots *WireRoots) (*mapping, error) {
 	if roots != nil && len(r.rest) > 0 && r.rest[0] == wireSame {
 		r.rest = r.rest[1:]
 		at, err := r.uvarint()
@@ -238,7 +222,7 @@ func (r *WireReader) root(roots *WireRoots) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := v.(map[string]any)
+	root := v.(*mapping)
 	if roots != nil {
 		roots.roots = append(roots.roots, root)
 	}
@@ -411,7 +395,7 @@ func (r *WireReader) mapping(depth int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := make(map[string]any, min(n, 1024))
+	m := &mapping{make([]pair, 0, min(n, 1024))}
 	for range n {
 		b, err := r.text()
 		if err != nil {
@@ -425,7 +409,10 @@ func (r *WireReader) mapping(depth int) (any, error) {
 		if v == nil {
 			v = null{} // others were dropped when the object was made
 		}
-		m[k] = v
+		m.pairs = append(m.pairs, pair{k, v})
+	}
+	if !ordered(m.pairs) {
+		return nil, errWire
 	}
 	return m, nil
 }

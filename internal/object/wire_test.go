@@ -76,7 +76,7 @@ func TestWhatRepeatsIsInMemoryOnce(t *testing.T) {
 		}
 		read = append(read, got)
 	}
-	part := func(o *Object) uintptr { return reflect.ValueOf(o.root["metadata"]).Pointer() }
+	part := func(o *Object) *mapping { return o.root.below("metadata") }
 	if read[0].Ref.Unit == read[1].Ref.Unit || part(read[0]) != part(read[1]) {
 		t.Error("two objects with one content do not share its parts")
 	}
@@ -89,7 +89,7 @@ func TestWhatRepeatsIsInMemoryOnce(t *testing.T) {
 	// More than is kept is read all the same.
 	for i := range 3000 {
 		text := strings.Repeat("x", 1<<10) + strconv.Itoa(i)
-		m := &Object{Ref: o.Ref, Origin: o.Origin, apiVersion: "v1", root: map[string]any{"data": map[string]any{"x": text}}}
+		m := &Object{Ref: o.Ref, Origin: o.Origin, apiVersion: "v1", root: MapOf(map[string]Value{"data": MapOf(map[string]Value{"x": TextOf(text)})}).raw.(*mapping)}
 		r.Reset(m.AppendWire(nil))
 		if got, err := r.Next(); err != nil || got.Text("data.x") != text {
 			t.Fatal(got, err)

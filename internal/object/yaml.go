@@ -2,7 +2,6 @@ package object
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ import (
 // their place, and reading that gives the text "***", not what it hides.
 func (o *Object) YAML() []byte {
 	p := yamlPrinter{b: make([]byte, 0, 1024)}
-	p.mapping(o.root, 0, rootKeys(o.root), false)
+	p.mapping(rootFirst(o.root), 0, false)
 	return p.b
 }
 
@@ -28,9 +27,9 @@ func (v Value) YAML() []byte {
 	switch x := v.raw.(type) {
 	case nil:
 		return nil
-	case map[string]any:
-		if len(x) > 0 {
-			p.mapping(x, 0, slices.Sorted(maps.Keys(x)), false)
+	case *mapping:
+		if len(x.pairs) > 0 {
+			p.mapping(x.pairs, 0, false)
 			return p.b
 		}
 	case []any:
@@ -44,16 +43,14 @@ func (v Value) YAML() []byte {
 	return p.b
 }
 
-func rootKeys(root map[string]any) []string {
+// rootFirst gives the fields of a manifest in the order in which people read them.
+func rootFirst(root *mapping) []pair {
 	first := func(key string) int {
 		return slices.Index([]string{"metadata", "kind", "apiVersion"}, key)
 	}
-	return slices.SortedFunc(maps.Keys(root), func(a, b string) int {
-		if c := first(b) - first(a); c != 0 {
-			return c
-		}
-		return strings.Compare(a, b)
-	})
+	pairs := slices.Clone(root.pairs)
+	slices.SortStableFunc(pairs, func(a, b pair) int { return first(b.key) - first(a.key) })
+	return pairs
 }
 
 type yamlPrinter struct{ b []byte }
@@ -66,17 +63,18 @@ func (p *yamlPrinter) pad(indent int) {
 
 // mapping writes a map that is not empty. With inline the first key follows what
 // stands on the line already.
-func (p *yamlPrinter) mapping(m map[string]any, indent int, keys []string, inline bool) {
-	for i, k := range keys {
+func (p *yamlPrinter) mapping(pairs []pair, indent int, inline bool) {
+	for i := range pairs {
+		k, value := pairs[i].key, pairs[i].value
 		if i > 0 || !inline {
 			p.pad(indent)
 		}
 		p.key(k, indent)
-		switch x := m[k].(type) {
-		case map[string]any:
-			if len(x) > 0 {
+		switch x := value.(type) {
+		case *mapping:
+			if len(x.pairs) > 0 {
 				p.b = append(p.b, '\n')
-				p.mapping(x, indent+2, slices.Sorted(maps.Keys(x)), false)
+				p.mapping(x.pairs, indent+2, false)
 				continue
 			}
 		case []any:
@@ -87,7 +85,7 @@ func (p *yamlPrinter) mapping(m map[string]any, indent int, keys []string, inlin
 			}
 		}
 		p.b = append(p.b, ' ')
-		p.scalar(m[k], indent)
+		p.scalar(value, indent)
 		p.b = append(p.b, '\n')
 	}
 }
@@ -100,9 +98,9 @@ func (p *yamlPrinter) list(l []any, indent int, inline bool) {
 		}
 		p.b = append(p.b, "- "...)
 		switch x := item.(type) {
-		case map[string]any:
-			if len(x) > 0 {
-				p.mapping(x, indent+2, slices.Sorted(maps.Keys(x)), true)
+		case *mapping:
+			if len(x.pairs) > 0 {
+				p.mapping(x.pairs, indent+2, true)
 				continue
 			}
 		case []any:
@@ -137,7 +135,7 @@ func (p *yamlPrinter) scalar(raw any, indent int) {
 	switch x := raw.(type) {
 	case nil, null:
 		p.b = append(p.b, "null"...)
-	case map[string]any:
+	case *mapping:
 		p.b = append(p.b, "{}"...)
 	case []any:
 		p.b = append(p.b, "[]"...)
