@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
@@ -49,13 +50,15 @@ func conclude(rep *report.Report, results []result, p *policy) {
 	slices.SortStableFunc(rep.Changes, func(a, b report.Change) int { return a.Ref.Compare(b.Ref) })
 	report.Group(rep.Changes)
 	rep.Hidden = hidden(rep.Changes)
-	rep.Numbers = report.Count(parts)
+	var counting sync.WaitGroup
+	counting.Go(func() { rep.Numbers = report.Count(parts) })
 
 	cited, told := map[string]bool{}, map[string]bool{}
 	for _, f := range p.ask(rep, withUnchanged(parts, rep.Units)) {
 		rank(p.library, &f, byName[f.Unit])
 		rep.Findings = append(rep.Findings, shownFinding(f, byName[f.Unit]))
 	}
+	counting.Wait()
 	rep.FoldMoves()
 	for _, f := range rep.Findings {
 		for _, id := range f.Incidents {

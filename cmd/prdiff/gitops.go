@@ -100,7 +100,7 @@ func (s *side) read(name string) ([]byte, error) {
 		contents, err := t.Engine.On(s.tree).Read(name)
 		return contents.Data(), err
 	}
-	return s.tree.ReadFile(name)
+	return s.tree.View(name)
 }
 
 // walk finds the units of both sides. What one side renders on the way and is the

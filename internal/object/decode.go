@@ -1,7 +1,6 @@
 package object
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,13 +13,13 @@ import (
 )
 
 // decodeYAML reads one YAML document that starts at the given line of its file.
-func decodeYAML(text []byte, line int, keys *keyCache) (document, error) {
+func decodeYAML(text string, line int) (document, error) {
 	offset, before, ok := firstContent(text)
 	if !ok {
 		return document{}, nil
 	}
 	first := line + before
-	if d, ok := decodePlainYAML(text, offset, first, keys); ok {
+	if d, ok := decodePlainYAML(text, offset, first); ok {
 		return d, nil
 	}
 	if len(text) > maxDocumentBytes {
@@ -31,14 +30,14 @@ func decodeYAML(text []byte, line int, keys *keyCache) (document, error) {
 
 // decodeFullYAML reads a document with the library that sigs.k8s.io/yaml, and so
 // kubectl, uses.
-func decodeFullYAML(text []byte, line, first int) (document, error) {
+func decodeFullYAML(text string, line, first int) (document, error) {
 	d := document{line: first}
 	raw, err := unmarshalOne(text, true)
 	var typeErr *yaml.TypeError
 	if errors.As(err, &typeErr) {
 		// In a strict reading a key that overrides a merged one counts as double
 		// too, which it is not.
-		if !strings.Contains(string(text), "<<") {
+		if !strings.Contains(text, "<<") {
 			d.warnings = duplicates(typeErr, line)
 		}
 		raw, err = unmarshalOne(text, false)
@@ -57,8 +56,8 @@ var errMoreContent = errors.New("a second document follows without --- before it
 
 // unmarshalOne reads a text that must be one document: the library's Unmarshal
 // passes over what follows the first.
-func unmarshalOne(text []byte, strict bool) (any, error) {
-	d := yaml.NewDecoder(bytes.NewReader(text))
+func unmarshalOne(text string, strict bool) (any, error) {
+	d := yaml.NewDecoder(strings.NewReader(text))
 	d.SetStrict(strict)
 	var raw, more any
 	if err := d.Decode(&raw); err != nil {

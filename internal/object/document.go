@@ -1,6 +1,6 @@
 package object
 
-import "bytes"
+import "strings"
 
 // A chunk is the text of one YAML document inside a file.
 type chunk struct {
@@ -12,14 +12,14 @@ type chunk struct {
 // the start of a line and followed by a space or nothing end a document wherever
 // they stand, also inside quotes and block text
 // (https://yaml.org/spec/1.1/#id898031). Documents without content are left out.
-func splitDocuments(text []byte) []chunk {
+func splitDocuments(text string) []chunk {
 	var out []chunk
 	start, line := 0, 1
 	cut := func(end int) {
 		if hasContent(text[start:end]) {
 			out = append(out, chunk{start, end, line})
 		}
-		line += bytes.Count(text[start:end], []byte("\n"))
+		line += strings.Count(text[start:end], "\n")
 		start = end
 	}
 	for at := 0; at < len(text); {
@@ -41,9 +41,9 @@ func splitDocuments(text []byte) []chunk {
 	return out
 }
 
-func nextMarker(text []byte, at int) int {
+func nextMarker(text string, at int) int {
 	for {
-		i := bytes.IndexByte(text[at:], '\n')
+		i := strings.IndexByte(text[at:], '\n')
 		if i < 0 {
 			return len(text)
 		}
@@ -54,15 +54,15 @@ func nextMarker(text []byte, at int) int {
 	}
 }
 
-func nextLine(text []byte, at int) int {
-	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
+func nextLine(text string, at int) int {
+	if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
 		return at + i + 1
 	}
 	return len(text)
 }
 
 // isMarker says whether text starts with a document marker made of c.
-func isMarker(text []byte, c byte) bool {
+func isMarker(text string, c byte) bool {
 	if len(text) < 3 || text[0] != c || text[1] != c || text[2] != c {
 		return false
 	}
@@ -71,16 +71,16 @@ func isMarker(text []byte, c byte) bool {
 
 // hasDirective says whether the text before a `---` is the head of that same
 // document: comments and at least one directive such as `%YAML 1.1`.
-func hasDirective(text []byte) bool {
+func hasDirective(text string) bool {
 	found := false
 	for len(text) > 0 {
 		line := text
-		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		if i := strings.IndexByte(text, '\n'); i >= 0 {
 			line, text = text[:i], text[i+1:]
 		} else {
-			text = nil
+			text = ""
 		}
-		line = bytes.TrimRight(line, " \t\r")
+		line = strings.TrimRight(line, " \t\r")
 		switch {
 		case len(line) == 0 || line[0] == '#':
 		case line[0] == '%':
@@ -94,22 +94,22 @@ func hasDirective(text []byte) bool {
 
 // hasContent says whether a document is more than comments, blank lines,
 // directives and a bare marker.
-func hasContent(text []byte) bool {
+func hasContent(text string) bool {
 	_, _, ok := firstContent(text)
 	return ok
 }
 
 // firstContent gives the offset of the first content and the number of lines before it.
-func firstContent(text []byte) (offset, lines int, ok bool) {
+func firstContent(text string) (offset, lines int, ok bool) {
 	for at := 0; at < len(text); {
 		end := nextLine(text, at)
 		line := text[at:end]
 		if isMarker(line, '-') {
 			line = line[3:]
 		} else if line[0] == '%' {
-			line = nil
+			line = ""
 		}
-		line = bytes.Trim(line, " \t\r\n")
+		line = strings.Trim(line, " \t\r\n")
 		if len(line) > 0 && line[0] != '#' {
 			return at, lines, true
 		}

@@ -51,11 +51,10 @@ func (g given) at(unit, path string, line int) given {
 const parallelText = 256 << 10
 
 // readYAML reads the documents of a file.
-func (r *reader) readYAML(text []byte) {
+func (r *reader) readYAML(text string) {
 	chunks := splitDocuments(text)
 	read := make([]given, len(chunks))
 	each(len(chunks), len(text) >= parallelText, func(from, to int) {
-		var keys keyCache
 		for i := from; i < to; i++ {
 			c := chunks[i]
 			one := text[c.start:c.end]
@@ -63,7 +62,7 @@ func (r *reader) readYAML(text []byte) {
 				read[i] = g.at(r.unit, r.path, c.line)
 				continue
 			}
-			read[i] = r.readOne(one, c.line, &keys)
+			read[i] = r.readOne(one, c.line)
 		}
 	})
 	for i, g := range read {
@@ -74,9 +73,9 @@ func (r *reader) readYAML(text []byte) {
 	}
 }
 
-func (r *reader) readOne(text []byte, line int, keys *keyCache) given {
+func (r *reader) readOne(text string, line int) given {
 	one := reader{unit: r.unit, path: r.path}
-	d, err := decodeYAML(text, line, keys)
+	d, err := decodeYAML(text, line)
 	if err != nil {
 		one.unreadable = true
 		one.failAt(line, err)
@@ -111,23 +110,23 @@ func each(n int, parallel bool, f func(from, to int)) {
 	group.Wait()
 }
 
-func (d *Documents) lookUp(text []byte) (given, bool) {
+func (d *Documents) lookUp(text string) (given, bool) {
 	if d == nil {
 		return given{}, false
 	}
-	g, ok := d.known[string(text)]
+	g, ok := d.known[text]
 	return g, ok
 }
 
-func (d *Documents) keep(text []byte, g given) {
+func (d *Documents) keep(text string, g given) {
 	if d == nil || d.size+len(text) > maxKnownText {
 		return
 	}
 	if d.known == nil {
 		d.known = map[string]given{}
 	}
-	if _, ok := d.known[string(text)]; !ok {
-		d.known[string(text)] = g
+	if _, ok := d.known[text]; !ok {
+		d.known[text] = g
 		d.size += len(text)
 	}
 }

@@ -45,13 +45,13 @@ func keepNulls(manifest map[string]any) {
 
 // readNulls puts the nulls of a document's values back that reading it dropped.
 // The text was read before, within all limits.
-func readNulls(m *mapping, text []byte) {
+func readNulls(m *mapping, text string) {
 	paths := valuesPaths(m.text("apiVersion"), m.text("kind"))
 	if len(paths) == 0 || len(text) == 0 {
 		return
 	}
 	var raw any
-	if err := yaml.Unmarshal(text, &raw); err != nil {
+	if err := yaml.Unmarshal([]byte(text), &raw); err != nil {
 		return
 	}
 	for _, p := range paths {

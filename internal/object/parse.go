@@ -93,7 +93,7 @@ type reader struct {
 	objects    []*Object
 	errs       []error
 	unreadable bool   // a document is no YAML
-	text       []byte // of the only document, if it is that
+	text       string // of the only document, if it is that
 }
 
 func (r *reader) fail(line int, err error) {
@@ -114,7 +114,7 @@ func (r *reader) read(text []byte) {
 		docs, err := decodeJSON(text)
 		if err == nil {
 			if len(docs) == 1 {
-				r.text = text
+				r.text = string(text)
 			}
 			for _, d := range docs {
 				r.add(d)
@@ -124,7 +124,7 @@ func (r *reader) read(text []byte) {
 		// A YAML flow mapping starts like JSON too. When it is neither, the JSON
 		// reader knows better what is wrong.
 		asYAML := reader{unit: r.unit, path: r.path, known: r.known}
-		asYAML.readYAML(text)
+		asYAML.readYAML(string(text))
 		if !asYAML.unreadable {
 			*r = asYAML
 			return
@@ -135,7 +135,7 @@ func (r *reader) read(text []byte) {
 		r.failAt(0, err)
 		return
 	}
-	r.readYAML(text)
+	r.readYAML(string(text))
 }
 
 // A document is one decoded and normalised document.

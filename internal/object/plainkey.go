@@ -1,20 +1,6 @@
 package object
 
-import (
-	"bytes"
-	"strings"
-)
-
-// A keyCache remembers keys: manifests use few, again and again.
-type keyCache [256]string
-
-func (c *keyCache) text(b []byte) string {
-	slot := &c[(uint(len(b))*31+uint(b[0])*7+uint(b[len(b)-1])*13+uint(b[len(b)/2]))%256]
-	if *slot != string(b) {
-		*slot = string(b)
-	}
-	return *slot
-}
+import "strings"
 
 // maxKey bounds a key: the YAML reader takes none of more than 1,024 characters.
 const maxKey = 900
@@ -36,7 +22,7 @@ func (p *plainReader) key() (key string, ok, found bool) {
 		i++
 	}
 	if i > start && i < len(p.b) && p.b[i] == ':' && (i+1 == len(p.b) || p.b[i+1] == ' ' || p.b[i+1] == '\n') {
-		text := p.keys.text(p.b[start:i])
+		text := p.b[start:i]
 		// Of digits alone, 2^63 and above is what YAML can read and JSON has no key for.
 		if i-start > maxKey || text[0] == '-' || i-start > 18 && strings.Trim(text, "0123456789_") == "" {
 			return "", false, true
@@ -48,11 +34,11 @@ func (p *plainReader) key() (key string, ok, found bool) {
 	// A colon further on in the line makes a key with characters that are rare
 	// in keys. Quotes, brackets and the like are scalar values to p.scalar.
 	line := p.b[i:]
-	if n := bytes.IndexByte(line, '\n'); n >= 0 {
+	if n := strings.IndexByte(line, '\n'); n >= 0 {
 		line = line[:n]
 	}
 	if c := p.b[start]; c != '{' && c != '[' && c != '|' && c != '>' {
-		if bytes.Contains(line, []byte(": ")) || bytes.HasSuffix(line, []byte(":")) || bytes.Contains(line, []byte(":\t")) {
+		if strings.Contains(line, ": ") || strings.HasSuffix(line, ":") || strings.Contains(line, ":\t") {
 			return "", false, true
 		}
 	}

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"bytes"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ func (p *plainReader) quoted(quote byte) (string, bool) {
 	}
 	var b []byte
 	for i := 0; i < len(rest); {
-		n := bytes.IndexAny(rest[i:], "\"\\\n")
+		n := strings.IndexAny(rest[i:], "\"\\\n")
 		if n < 0 {
 			return "", false
 		}
@@ -27,7 +26,7 @@ func (p *plainReader) quoted(quote byte) (string, bool) {
 		case '"':
 			p.i += end + 2
 			if b == nil {
-				return string(rest[:end]), true
+				return rest[:end], true
 			}
 			return string(append(b, rest[i:end]...)), true
 		case '\n':
@@ -44,7 +43,7 @@ func (p *plainReader) quoted(quote byte) (string, bool) {
 	return "", false
 }
 
-func (p *plainReader) singleQuoted(rest []byte) (string, bool) {
+func (p *plainReader) singleQuoted(rest string) (string, bool) {
 	doubled := false
 	for i := 0; i < len(rest); i++ {
 		switch rest[i] {
@@ -57,7 +56,7 @@ func (p *plainReader) singleQuoted(rest []byte) (string, bool) {
 				continue
 			}
 			p.i += i + 2
-			s := string(rest[:i])
+			s := rest[:i]
 			if doubled {
 				s = strings.ReplaceAll(s, "''", "'")
 			}
@@ -68,7 +67,7 @@ func (p *plainReader) singleQuoted(rest []byte) (string, bool) {
 }
 
 // escape reads what follows the backslash of a double-quoted scalar.
-func escape(s []byte) (c rune, size int, ok bool) {
+func escape(s string) (c rune, size int, ok bool) {
 	if len(s) == 0 {
 		return 0, 0, false
 	}
@@ -85,7 +84,7 @@ func escape(s []byte) (c rune, size int, ok bool) {
 		if len(s) < 5 {
 			return 0, 0, false
 		}
-		n, err := strconv.ParseUint(string(s[1:5]), 16, 32)
+		n, err := strconv.ParseUint(s[1:5], 16, 32)
 		if err != nil || n >= 0xD800 && n < 0xE000 {
 			return 0, 0, false
 		}
@@ -118,7 +117,7 @@ func (p *plainReader) literal(parent int) (any, bool) {
 	for p.i < len(p.b) {
 		end := nextLine(p.b, p.i)
 		line := p.b[p.i:end]
-		text := bytes.TrimSuffix(line, []byte("\n"))
+		text := strings.TrimSuffix(line, "\n")
 		spaces := 0
 		for spaces < len(text) && spaces < indent && text[spaces] == ' ' {
 			spaces++
@@ -213,7 +212,7 @@ func (p *plainReader) flowWord() (string, bool) {
 	for p.i < len(p.b) && keyByte[p.b[p.i]] {
 		p.i++
 	}
-	s := string(p.b[start:p.i])
+	s := p.b[start:p.i]
 	return s, s != "" && s != "-" && (s[0] != '-' || len(s) > 1)
 }
 

@@ -1,7 +1,7 @@
 package object
 
 import (
-	"bytes"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -11,25 +11,24 @@ import (
 // whatever is not in this part or looks wrong, and the full reader decides then;
 // what it does accept it must read just as the full reader does (FuzzPlainYAML).
 type plainReader struct {
-	b         []byte
-	i         int // of the next byte
-	line      int // the line of i, counted from 1 at the start of the file
+	b         string // what is read stays a part of it, not copied
+	i         int    // of the next byte
+	line      int    // the line of i, counted from 1 at the start of the file
 	depth     int
 	warnings  []*lineError
 	itemLines []int
-	keys      *keyCache
 	pairs     []pair // of the maps that are being read, outer ones first
 	lines     []int  // of their keys
 }
 
 // decodePlainYAML reads a document whose first content line begins at offset and
 // is the given line of its file.
-func decodePlainYAML(text []byte, offset, line int, keys *keyCache) (document, bool) {
+func decodePlainYAML(text string, offset, line int) (document, bool) {
 	head := text[:offset]
-	if isMarker(text[offset:], '-') || hasTabs(head) || bytes.HasPrefix(head, []byte("%")) || bytes.Contains(head, []byte("\n%")) || !printable(text) {
+	if isMarker(text[offset:], '-') || hasTabs(head) || strings.HasPrefix(head, "%") || strings.Contains(head, "\n%") || !printable(text) {
 		return document{}, false
 	}
-	p := plainReader{b: text, i: offset, line: line, keys: keys}
+	p := plainReader{b: text, i: offset, line: line}
 	indent, ok := p.toContent()
 	if !ok || p.i == len(p.b) {
 		return document{}, false
@@ -50,10 +49,10 @@ func decodePlainYAML(text []byte, offset, line int, keys *keyCache) (document, b
 
 // hasTabs says whether a tab stands in the lines before the content, which some
 // readers take for indentation. In comments it is nothing.
-func hasTabs(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		before, _, _ := bytes.Cut(line, []byte("#"))
-		if bytes.IndexByte(before, '\t') >= 0 {
+func hasTabs(head string) bool {
+	for line := range strings.Lines(head) {
+		before, _, _ := strings.Cut(line, "#")
+		if strings.IndexByte(before, '\t') >= 0 {
 			return true
 		}
 	}
@@ -62,7 +61,7 @@ func hasTabs(head []byte) bool {
 
 // printable says whether text is UTF-8 without the characters that YAML forbids
 // or takes for line breaks.
-func printable(text []byte) bool {
+func printable(text string) bool {
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
@@ -72,7 +71,7 @@ func printable(text []byte) bool {
 			i++
 			continue
 		}
-		r, n := utf8.DecodeRune(text[i:])
+		r, n := utf8.DecodeRuneInString(text[i:])
 		if r == utf8.RuneError && n == 1 || r < 0xA0 || r == 0x2028 || r == 0x2029 || r == 0xFEFF || r == 0xFFFE || r == 0xFFFF {
 			return false
 		}
@@ -109,7 +108,7 @@ func (p *plainReader) toContent() (indent int, ok bool) {
 }
 
 func (p *plainReader) skipLine() {
-	if n := bytes.IndexByte(p.b[p.i:], '\n'); n >= 0 {
+	if n := strings.IndexByte(p.b[p.i:], '\n'); n >= 0 {
 		p.i += n + 1
 		p.line++
 		return
@@ -376,9 +375,9 @@ func (p *plainReader) plain(parent int) (any, bool) {
 		return nil, false
 	}
 	if !next {
-		return finite(resolvePlain(string(first)))
+		return finite(resolvePlain(first))
 	}
-	folded := append([]byte(nil), first...)
+	folded := []byte(first)
 	for next {
 		if char == '#' {
 			return nil, false
@@ -399,7 +398,7 @@ func (p *plainReader) plain(parent int) (any, bool) {
 		for ; blank > 0; blank-- {
 			folded = append(folded, '\n')
 		}
-		var line []byte
+		var line string
 		if line, comment, ok = p.plainLine(); !ok {
 			return nil, false
 		}
@@ -414,18 +413,18 @@ func (p *plainReader) plain(parent int) (any, bool) {
 }
 
 // plainLine reads the rest of a line as plain text and goes to the next line.
-func (p *plainReader) plainLine() (text []byte, comment, ok bool) {
+func (p *plainReader) plainLine() (text string, comment, ok bool) {
 	rest := p.b[p.i:]
-	if n := bytes.IndexByte(rest, '\n'); n >= 0 {
+	if n := strings.IndexByte(rest, '\n'); n >= 0 {
 		rest = rest[:n]
 	}
 	end := len(rest)
-	if n := bytes.Index(rest, []byte(" #")); n >= 0 {
+	if n := strings.Index(rest, " #"); n >= 0 {
 		end, comment = n, true
 	}
-	text = bytes.TrimRight(rest[:end], " ")
-	if len(text) == 0 || bytes.IndexByte(text, '\t') >= 0 || text[len(text)-1] == ':' || bytes.Contains(text, []byte(": ")) {
-		return nil, false, false
+	text = strings.TrimRight(rest[:end], " ")
+	if len(text) == 0 || strings.IndexByte(text, '\t') >= 0 || text[len(text)-1] == ':' || strings.Contains(text, ": ") {
+		return "", false, false
 	}
 	p.skipLine()
 	return text, comment, true
@@ -441,7 +440,7 @@ func (p *plainReader) continuation(parent int, comment bool) (goesOn bool, first
 	if i == len(p.b) {
 		return false, 0, true
 	}
-	start := bytes.LastIndexByte(p.b[:i], '\n') + 1
+	start := strings.LastIndexByte(p.b[:i], '\n') + 1
 	if p.b[i] == '\t' {
 		return false, 0, false
 	}

@@ -143,8 +143,8 @@ func putLength(b []byte, at int) []byte {
 type WireReader struct {
 	rest  []byte
 	keys  map[string]string
-	parts map[partID]any // maps and lists
-	size  int            // bytes on the wire of parts
+	parts []knownPart // maps and lists, each at a place that its ID tells
+	size  int         // bytes on the wire of parts
 	seeds [2]maphash.Seed
 }
 
@@ -152,11 +152,20 @@ type WireReader struct {
 // nobody knows, so that two parts with one ID cannot be made.
 type partID [2]uint64
 
-// Limits on what is kept for sharing, in bytes on the wire; in memory, it is some
-// ten times as much.
+// A knownPart is a part that was read. A later one takes its place where both have one:
+// what repeats comes again soon.
+type knownPart struct {
+	id    partID
+	value any
+	size  int
+}
+
+// Limits on what is kept for sharing, in bytes on the wire, of which one takes some
+// four in memory; and how many parts there are places for.
 const (
 	minPart, maxPart = 12, 4 << 10
 	maxParts         = 4 << 20
+	partPlaces       = 1 << 15
 )
 
 var errWire = errors.New("an object was cut off or garbled on its way from another process")
@@ -340,18 +349,24 @@ func (r *WireReader) part(tag byte, depth int) (any, error) {
 		return r.whole(read, content, after, depth)
 	}
 	id := r.id(tag, content)
-	if known, ok := r.parts[id]; ok {
+	if r.parts == nil {
+		r.parts = make([]knownPart, partPlaces)
+	}
+	if known := r.parts[id[0]%partPlaces]; known.id == id && known.value != nil {
 		r.rest = after
-		return known, nil
+		return known.value, nil
 	}
 	v, err := r.whole(read, content, after, depth)
 	if err != nil {
 		return nil, err
 	}
-	if r.size += len(content); r.size > maxParts || r.parts == nil {
-		r.parts, r.size = map[partID]any{}, len(content)
+	at := &r.parts[id[0]%partPlaces] // after reading what is in it, which may have it
+	r.size += n - at.size
+	*at = knownPart{id, v, n}
+	if r.size > maxParts {
+		clear(r.parts)
+		r.size = 0
 	}
-	r.parts[id] = v
 	return v, nil
 }
 

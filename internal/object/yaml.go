@@ -184,7 +184,7 @@ func blockSafe(s string) bool {
 		return false
 	}
 	first := strings.TrimLeft(s, "\n")
-	return first != "" && first[0] != ' ' && first[0] != '\t' && printable([]byte(s))
+	return first != "" && first[0] != ' ' && first[0] != '\t' && printable(s)
 }
 
 // line writes a text on one line: plain where that is safe, otherwise quoted.
@@ -210,7 +210,7 @@ const (
 )
 
 func quoting(s string) quoteStyle {
-	if s == "" || strings.ContainsAny(s, "\n\t") || !printable([]byte(s)) {
+	if s == "" || strings.ContainsAny(s, "\n\t") || !printable(s) {
 		return doubleStyle
 	}
 	if looksTyped(s) {

@@ -107,9 +107,8 @@ type fileStore struct {
 	data []byte
 }
 
-func (s *fileStore) read(n node, limit int64) ([]byte, error) {
-	return append([]byte(nil), s.data...), nil
-}
+// read gives what is kept, not a copy.
+func (s *fileStore) read(node, int64) ([]byte, error) { return s.data, nil }
 
 func (s *fileStore) readLink(node) (string, error) { return "", errors.New("not a link") }
 func (s *fileStore) identity(node) (string, error) { return blobID(sha1.New(), s.data), nil }

@@ -87,6 +87,16 @@ func (t *Tree) Open(name string) (fs.File, error) {
 // *fs.PathError around fs.ErrNotExist, a *LinkError, *SubmoduleError, *LFSError,
 // *TooLargeError, *SpecialFileError or ErrMissingObject, or what the system said.
 func (t *Tree) ReadFile(name string) ([]byte, error) {
+	data, err := t.View(name)
+	if _, kept := t.store.(*fileStore); kept {
+		data = bytes.Clone(data)
+	}
+	return data, err
+}
+
+// View is ReadFile for those who only look: the slice must not be changed. Of a tree that is
+// one file in memory, which may be large, it is that file.
+func (t *Tree) View(name string) ([]byte, error) {
 	n, err := t.resolve(name, true)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}

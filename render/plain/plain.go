@@ -142,7 +142,7 @@ func Read(t *source.Tree, unit string, names []string, known *object.Documents) 
 
 // file reads one file, and notes what is wrong with it.
 func file(t *source.Tree, unit, name string, known *object.Documents, out *render.Output) []*object.Object {
-	data, err := t.ReadFile(name)
+	data, err := t.View(name)
 	if err != nil {
 		out.Problems = append(out.Problems, render.Problem{Path: name, Err: err})
 		return nil

@@ -247,7 +247,7 @@ func (s *scan) skip(name, reason string) {
 
 // look reads a file and judges it. One that cannot be read is left out, with the reason.
 func (s *scan) look(name string) (sight, []byte) {
-	data, err := s.t.ReadFile(name)
+	data, err := s.t.View(name)
 	if err != nil {
 		var at *fs.PathError
 		if errors.As(err, &at) {
