@@ -18,6 +18,8 @@ type Library struct {
 	entries []Incident // newest first, see compare
 	byID    map[string]int
 	index   func() *index // made at the first search
+
+	software func() []spelling // made when first asked for
 }
 
 // Embedded gives the library that is compiled in. It is decoded at the first
@@ -65,6 +67,7 @@ func newLibrary(entries []Incident) *Library {
 		l.byID[e.ID] = i
 	}
 	l.index = sync.OnceValue(func() *index { return newIndex(l.entries) })
+	l.software = sync.OnceValue(l.spellings)
 	return l
 }
 

@@ -11,31 +11,42 @@ import (
 // where it stands as a whole word: "registry.k8s.io/coredns/coredns:v1.12" names
 // coredns, "mycorednsfork" names nothing.
 func (l *Library) SoftwareIn(texts ...string) []string {
-	known := map[string]bool{}
-	for _, e := range l.entries {
-		for _, s := range e.Software {
-			known[s] = true
-		}
-	}
-	found := map[string]bool{}
+	var all strings.Builder
 	for _, t := range texts {
-		text := words(t)
-		for name := range known {
-			if strings.Contains(text, words(name)) {
-				found[name] = true
-			}
-		}
-		for alias, name := range aliases {
-			if known[name] && strings.Contains(text, words(alias)) {
-				found[name] = true
-			}
-		}
+		all.WriteString(words(t))
+		all.WriteByte(' ')
 	}
-	out := make([]string, 0, len(found))
-	for name := range found {
-		out = append(out, name)
+	text := all.String()
+	out := []string{}
+	for _, s := range l.software() {
+		if strings.Contains(text, s.words) {
+			out = append(out, s.name)
+		}
 	}
 	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// A spelling is one way in which the name of a piece of software is written.
+type spelling struct{ words, name string }
+
+// spellings gives those of all software in the library.
+func (l *Library) spellings() []spelling {
+	known := map[string]bool{}
+	var out []spelling
+	for _, e := range l.entries {
+		for _, name := range e.Software {
+			if !known[name] {
+				known[name] = true
+				out = append(out, spelling{words(name), name})
+			}
+		}
+	}
+	for alias, name := range aliases {
+		if known[name] {
+			out = append(out, spelling{words(alias), name})
+		}
+	}
 	return out
 }
 
