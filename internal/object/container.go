@@ -1,6 +1,9 @@
 package object
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A ContainerKind tells when a container of a pod runs.
 type ContainerKind int
@@ -64,8 +67,13 @@ func containersOf(spec Value, path Path) []Container {
 		key  string
 		kind ContainerKind
 	}{{"initContainers", InitContainer}, {"containers", MainContainer}, {"ephemeralContainers", EphemeralContainer}} {
+		items := spec.Field(list.key)
+		if items.Len() == 0 {
+			continue
+		}
 		base := path.Key(list.key)
-		for i, c := range spec.Field(list.key).Items() {
+		out = slices.Grow(out, items.Len())
+		for i, c := range items.Items() {
 			kind := list.kind
 			if kind == InitContainer && c.Field("restartPolicy").Text() == "Always" {
 				kind = SidecarContainer

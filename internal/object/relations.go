@@ -5,8 +5,7 @@ import "sync"
 // relations is what a set knows about how its objects hang together. It is made
 // once, when first asked for.
 type relations struct {
-	workloads   []Workload
-	byRef       map[Ref]int
+	workloads   []Workload // in order
 	byNamespace map[string][]int
 	byLabel     map[labelKey][]int
 	autoscalers []Autoscaler
@@ -25,7 +24,6 @@ type selectors struct{ services, budgets, policies []*Object }
 
 func newRelations(s *Set) *relations {
 	r := &relations{
-		byRef:       map[Ref]int{},
 		byNamespace: map[string][]int{},
 		byLabel:     map[labelKey][]int{},
 		scaledBy:    map[Ref][]Autoscaler{},
@@ -51,7 +49,6 @@ func newRelations(s *Set) *relations {
 		}
 		i := len(r.workloads)
 		r.workloads = append(r.workloads, w)
-		r.byRef[o.Ref] = i
 		r.byNamespace[o.Ref.Namespace] = append(r.byNamespace[o.Ref.Namespace], i)
 		for k, v := range w.PodLabels {
 			key := labelKey{o.Ref.Namespace, k, v}

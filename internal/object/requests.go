@@ -6,12 +6,13 @@ package object
 // (https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers).
 // What cannot be read counts as nothing.
 func (w Workload) Requests() (milliCPU, memory int64) {
-	return w.request("cpu").Millis(), w.request("memory").Bytes()
+	all := w.Containers()
+	return requestOf(all, "cpu").Millis(), requestOf(all, "memory").Bytes()
 }
 
-func (w Workload) request(resource string) Quantity {
+func requestOf(all []Container, resource string) Quantity {
 	var running, starting, sidecars Quantity
-	for _, c := range w.Containers() {
+	for _, c := range all {
 		amount := c.At("resources.requests").Field(resource)
 		if !amount.Exists() {
 			amount = c.At("resources.limits").Field(resource)

@@ -2,6 +2,7 @@ package object
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 )
 
@@ -115,11 +116,12 @@ func (s *Set) Workload(ref Ref) (Workload, bool) {
 	if s == nil {
 		return Workload{}, false
 	}
-	i, ok := s.relations().byRef[ref]
+	all := s.relations().workloads
+	i, ok := sort.Find(len(all), func(i int) int { return ref.Compare(all[i].Ref) })
 	if !ok {
 		return Workload{}, false
 	}
-	return s.relations().workloads[i], true
+	return all[i], true
 }
 
 // An Autoscaler is an object that sets a workload's number of pods: a
