@@ -40,7 +40,7 @@ bench:
 	GOBIN=$(rivals) go install github.com/homeport/dyff/cmd/dyff@v1.12.0
 	GOBIN=$(rivals) go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
 	GOBIN=$(rivals) go install helm.sh/helm/v3/cmd/helm@v3.22.0
-	go test -run '^$$' -bench 'Monorepo|Rivals|Growth' -benchtime 1x -timeout 1h ./cmd/prdiff -rivals $(rivals)
+	go test -run '^$$' -bench 'Monorepo|Memory|Rivals|Growth' -benchtime 1x -timeout 1h ./cmd/prdiff -rivals $(rivals)
 	go test -run '^$$' -bench . ./internal/... ./render/... ./rules
 
 lint:
