@@ -27,9 +27,7 @@ func TestNullsInTheValuesForAChartAreKept(t *testing.T) {
 			if got := o.At(tt.path).String(); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
-			read := WireReader{}
-			read.Reset(o.AppendWire(nil))
-			again, err := read.Next()
+			again, err := new(WireParts).Read(o.AppendWire(nil)).Next()
 			if err != nil || !again.Root().Equal(o.Root()) {
 				t.Errorf("from the wire: %v, %v", again.Root(), err)
 			}

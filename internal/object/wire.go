@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"hash/maphash"
 	"math"
 	"strings"
 )
@@ -44,7 +43,7 @@ type WireWriter struct {
 	sent map[*mapping]uint64 // the place of each root among those that were written
 }
 
-// Append appends an object as AppendWire does, for WireReader.NextOf.
+// Append appends an object as AppendWire does, for WireReader.Batch.
 func (w *WireWriter) Append(b []byte, o *Object) []byte {
 	b = o.appendWireHead(b)
 	if at, ok := w.sent[o.root]; ok {
@@ -136,106 +135,116 @@ func putLength(b []byte, at int) []byte {
 
 // A WireReader reads objects that AppendWire wrote, one after the other. Its
 // bytes may come from a process that is not trusted: whatever they are, it gives
-// well-formed objects or an error. What repeats, keys and whole parts of objects,
-// is in memory once, also over several Resets: both sides of a change, and the
-// environments of a repository, have most of their content in common. The zero
-// value is a reader of nothing.
+// well-formed objects or an error. See WireParts.Read.
 type WireReader struct {
+	known *WireParts
 	rest  []byte
-	keys  map[string]string
-	parts []knownPart // maps and lists, each at a place that its ID tells
-	size  int         // bytes on the wire of parts
-	seeds [2]maphash.Seed
 }
-
-// A partID stands for the bytes of a map or list. They are hashed with seeds that
-// nobody knows, so that two parts with one ID cannot be made.
-type partID [2]uint64
-
-// A knownPart is a part that was read. A later one takes its place where both have one:
-// what repeats comes again soon.
-type knownPart struct {
-	id    partID
-	value any
-	size  int
-}
-
-// Limits on what is kept for sharing, in bytes on the wire, of which one takes some
-// four in memory; and how many parts there are places for.
-const (
-	minPart, maxPart = 12, 4 << 10
-	maxParts         = 4 << 20
-	partPlaces       = 1 << 15
-)
 
 var errWire = errors.New("an object was cut off or garbled on its way from another process")
-
-// Reset makes b what is read next; b is not kept once all is read.
-func (r *WireReader) Reset(b []byte) { r.rest = b }
 
 // More says whether there is another object.
 func (r *WireReader) More() bool { return len(r.rest) > 0 }
 
 // Next gives the next object that AppendWire wrote.
-func (r *WireReader) Next() (*Object, error) { return r.NextOf(nil) }
+func (r *WireReader) Next() (*Object, error) {
+	o, same, err := r.next()
+	if err != nil || same > 0 {
+		return nil, errWire
+	}
+	return o, nil
+}
 
-// NextOf gives the next object that the WireWriter wrote whose content is in
-// roots, and adds to them.
-func (r *WireReader) NextOf(roots *WireRoots) (*Object, error) {
+// A WireBatch is some objects that one WireWriter wrote. Those that refer to the content
+// of earlier ones, maybe of another batch, have none until Join.
+type WireBatch struct {
+	objects []*Object
+	same    []uint64 // of each, the place of its content among the roots, counted from 1; 0 for its own
+}
+
+// Batch reads all objects that are left.
+func (r *WireReader) Batch() (b WireBatch, err error) {
+	for r.More() {
+		o, same, err := r.next()
+		if err != nil {
+			return WireBatch{}, err
+		}
+		b.objects, b.same = append(b.objects, o), append(b.same, same)
+	}
+	return b, nil
+}
+
+// Join gives the objects of a batch, whole. Roots is the content of the objects of all
+// batches before, in the order in which they were written, to which that of this one is
+// added. A batch can be joined once.
+func (b WireBatch) Join(roots *WireRoots) ([]*Object, error) {
+	for i, o := range b.objects {
+		switch at := b.same[i]; {
+		case at == 0:
+			roots.roots = append(roots.roots, o.root)
+		case at > uint64(len(roots.roots)):
+			return nil, errWire
+		default:
+			o.root = roots.roots[at-1]
+		}
+	}
+	return b.objects, nil
+}
+
+// next reads an object, or one without content and where that is: see WireBatch.
+func (r *WireReader) next() (o *Object, same uint64, err error) {
 	var head [6]string
 	for i := range head {
 		s, err := r.text()
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		head[i] = r.key(s)
+		head[i] = r.known.key(s)
 	}
 	line, err := r.uvarint()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	root, err := r.root(roots)
+	root, same, err := r.root()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if head[1] == "" || head[2] == "" || head[4] == "" || head[5] == "" || line > math.MaxInt32 {
-		return nil, errWire
+		return nil, 0, errWire
 	}
 	return &Object{
 		Ref:        Ref{Unit: head[0], Group: group(head[1]), Kind: head[2], Namespace: head[3], Name: head[4]},
 		Origin:     Origin{Path: head[5], Line: int(line)},
 		apiVersion: head[1],
 		root:       root,
-	}, nil
+	}, same, nil
 }
 
-func (r *WireReader) root(roots *WireRoots) (*mapping, error) {
-	if roots != nil && len(r.rest) > 0 && r.rest[0] == wireSame {
-		r.rest = r.rest[1:]
+func (r *WireReader) root() (root *mapping, same uint64, err error) {
+	tag, err := r.take(1)
+	if err != nil {
+		return nil, 0, err
+	}
+	if tag[0] == wireSame {
 		at, err := r.uvarint()
-		if err != nil || at >= uint64(len(roots.roots)) {
-			return nil, errWire
+		if err != nil || at == math.MaxUint64 {
+			return nil, 0, errWire
 		}
-		return roots.roots[at], nil
+		return nil, at + 1, nil
 	}
 	// The whole of an object is shared by references alone: see Object.Shares.
-	tag, err := r.take(1)
-	if err != nil || tag[0] != wireMap {
-		return nil, errWire
+	if tag[0] != wireMap {
+		return nil, 0, errWire
 	}
 	content, after, err := r.content()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	v, err := r.whole(r.mapping, content, after, 0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	root := v.(*mapping)
-	if roots != nil {
-		roots.roots = append(roots.roots, root)
-	}
-	return root, nil
+	return v.(*mapping), 0, nil
 }
 
 func (r *WireReader) uvarint() (uint64, error) {
@@ -273,23 +282,6 @@ func (r *WireReader) text() ([]byte, error) {
 	return r.take(n)
 }
 
-// key gives a text that is likely to come again.
-func (r *WireReader) key(b []byte) string {
-	if s, ok := r.keys[string(b)]; ok {
-		return s
-	}
-	s := validText(b)
-	if r.keys == nil {
-		r.keys = map[string]string{}
-	}
-	if len(r.keys) < 1<<14 && len(s) < 128 {
-		r.keys[s] = s
-	}
-	return s
-}
-
-func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
-
 func (r *WireReader) value(depth int) (any, error) {
 	if depth > maxDepth+1 {
 		return nil, errWire
@@ -308,7 +300,7 @@ func (r *WireReader) value(depth int) (any, error) {
 	case wireText:
 		b, err := r.text()
 		if len(b) < 32 {
-			return r.key(b), err
+			return r.known.key(b), err
 		}
 		return validText(b), err
 	case wireInt:
@@ -348,25 +340,16 @@ func (r *WireReader) part(tag byte, depth int) (any, error) {
 	if n < minPart || n > maxPart {
 		return r.whole(read, content, after, depth)
 	}
-	id := r.id(tag, content)
-	if r.parts == nil {
-		r.parts = make([]knownPart, partPlaces)
-	}
-	if known := r.parts[id[0]%partPlaces]; known.id == id && known.value != nil {
+	id := r.known.id(tag, content)
+	if known, ok := r.known.part(id); ok {
 		r.rest = after
-		return known.value, nil
+		return known, nil
 	}
 	v, err := r.whole(read, content, after, depth)
 	if err != nil {
 		return nil, err
 	}
-	at := &r.parts[id[0]%partPlaces] // after reading what is in it, which may have it
-	r.size += n - at.size
-	*at = knownPart{id, v, n}
-	if r.size > maxParts {
-		clear(r.parts)
-		r.size = 0
-	}
+	r.known.keep(id, v, n)
 	return v, nil
 }
 
@@ -394,17 +377,6 @@ func (r *WireReader) whole(read func(int) (any, error), content, after []byte, d
 	return v, err
 }
 
-func (r *WireReader) id(tag byte, content []byte) (id partID) {
-	for i := range r.seeds {
-		if r.seeds[i] == (maphash.Seed{}) {
-			r.seeds[i] = maphash.MakeSeed()
-		}
-		id[i] = maphash.Bytes(r.seeds[i], content)
-	}
-	id[0] ^= uint64(tag)
-	return id
-}
-
 func (r *WireReader) mapping(depth int) (any, error) {
 	n, err := r.count()
 	if err != nil {
@@ -416,7 +388,7 @@ func (r *WireReader) mapping(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		k := r.key(b)
+		k := r.known.key(b)
 		v, err := r.value(depth + 1)
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package object
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -44,8 +45,8 @@ func TestObjectsAreTheSameBehindTheWire(t *testing.T) {
 	if bytes.Contains(b, []byte("hunter2")) || bytes.Contains(b, []byte("aHVudGVyMg")) {
 		t.Error("a secret is on the wire")
 	}
-	var r WireReader
-	r.Reset(b)
+	var known WireParts
+	r := known.Read(b)
 	for _, want := range objects {
 		got, err := r.Next()
 		if err != nil {
@@ -66,11 +67,10 @@ func TestObjectsAreTheSameBehindTheWire(t *testing.T) {
 func TestWhatRepeatsIsInMemoryOnce(t *testing.T) {
 	o := wireObjects(t)[1]
 	other := o.WithUnit("another")
-	var r WireReader
+	var known WireParts
 	var read []*Object
 	for _, x := range []*Object{o, other} {
-		r.Reset(x.AppendWire(nil))
-		got, err := r.Next()
+		got, err := known.Read(x.AppendWire(nil)).Next()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,29 +83,31 @@ func TestWhatRepeatsIsInMemoryOnce(t *testing.T) {
 	if read[0].Shares(read[1]) {
 		t.Error("two objects that were written one by one say that they share all")
 	}
-	if list, empty := r.id(wireList, []byte("x")), r.id(wireMap, []byte("x")); list == empty {
+	if list, empty := known.id(wireList, []byte("x")), known.id(wireMap, []byte("x")); list == empty {
 		t.Error("a list and a map with the same bytes are one")
 	}
 	// More than is kept is read all the same.
 	for i := range 3000 {
 		text := strings.Repeat("x", 1<<10) + strconv.Itoa(i)
 		m := &Object{Ref: o.Ref, Origin: o.Origin, apiVersion: "v1", root: MapOf(map[string]Value{"data": MapOf(map[string]Value{"x": TextOf(text)})}).raw.(*mapping)}
-		r.Reset(m.AppendWire(nil))
-		if got, err := r.Next(); err != nil || got.Text("data.x") != text {
+		if got, err := known.Read(m.AppendWire(nil)).Next(); err != nil || got.Text("data.x") != text {
 			t.Fatal(got, err)
 		}
-		if r.size > maxParts {
-			t.Fatalf("parts of %d bytes are kept", r.size)
+		if size := known.size.Load(); size > maxParts {
+			t.Fatalf("parts of %d bytes are kept", size)
 		}
+	}
+	known.Forget()
+	if _, ok := known.part(known.id(wireMap, nil)); ok || known.size.Load() != 0 {
+		t.Error("what was forgotten is known")
 	}
 }
 
 func TestATruncatedObjectIsAnError(t *testing.T) {
 	b := wireObjects(t)[0].AppendWire(nil)
+	var known WireParts
 	for n := 1; n < len(b); n++ {
-		var r WireReader
-		r.Reset(b[:n])
-		if o, err := r.Next(); err == nil {
+		if o, err := known.Read(b[:n]).Next(); err == nil {
 			t.Fatalf("the first %d of %d bytes are an object: %v", n, len(b), o)
 		}
 	}
@@ -121,10 +123,9 @@ func FuzzWireReader(f *testing.F) {
 	for _, o := range wireObjects(f) {
 		f.Add(o.AppendWire(nil))
 	}
+	var known WireParts
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var r WireReader
-		r.Reset(data)
-		for r.More() {
+		for r := known.Read(data); r.More(); {
 			o, err := r.Next()
 			if err != nil {
 				return
@@ -136,9 +137,7 @@ func FuzzWireReader(f *testing.F) {
 				t.Fatal("no map at the top")
 			}
 			again := o.AppendWire(nil)
-			var r2 WireReader
-			r2.Reset(again)
-			if o2, err := r2.Next(); err != nil || !bytes.Equal(o2.AppendWire(nil), again) {
+			if o2, err := known.Read(again).Next(); err != nil || !bytes.Equal(o2.AppendWire(nil), again) {
 				t.Fatalf("%v is not the same when it is sent once more: %v", o, err)
 			}
 		}
@@ -150,8 +149,9 @@ func TestSharedContentIsSentOnce(t *testing.T) {
 	const text = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: b}\nstringData: {k: v}\n"
 	var known Documents
 	var w WireWriter
-	var r WireReader
+	var parts WireParts
 	var roots WireRoots
+	var batches []WireBatch
 	sides := make([][]*Object, 2)
 	sizes := make([]int, 2)
 	for i, file := range []string{"before.yaml", "after.yaml"} {
@@ -164,12 +164,16 @@ func TestSharedContentIsSentOnce(t *testing.T) {
 			b = w.Append(b, o)
 		}
 		sizes[i] = len(b)
-		for r.Reset(b); r.More(); {
-			o, err := r.NextOf(&roots)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sides[i] = append(sides[i], o)
+		batch, err := parts.Read(b).Batch()
+		if err != nil {
+			t.Fatal(err)
+		}
+		batches = append(batches, batch)
+	}
+	for i, b := range batches {
+		var err error
+		if sides[i], err = b.Join(&roots); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if len(sides[0]) != 2 || len(sides[1]) != 2 || sizes[1] >= sizes[0] {
@@ -181,8 +185,17 @@ func TestSharedContentIsSentOnce(t *testing.T) {
 			t.Errorf("%s of %s does not share its content with %s of %s", o.Ref, o.Origin, was.Ref, was.Origin)
 		}
 	}
-	r.Reset(binary.AppendUvarint(append(sides[0][0].appendWireHead(nil), wireSame), 9))
-	if _, err := r.NextOf(&roots); err == nil {
-		t.Error("a reference to content that never came is followed")
+	for _, at := range []uint64{2, 9, math.MaxUint64 - 1, math.MaxUint64} {
+		wire := binary.AppendUvarint(append(sides[0][0].appendWireHead(nil), wireSame), at)
+		batch, err := parts.Read(wire).Batch()
+		if err == nil {
+			_, err = batch.Join(&roots)
+		}
+		if err == nil {
+			t.Errorf("a reference to content %d, which never came, is followed", at)
+		}
+		if o, err := parts.Read(wire).Next(); err == nil {
+			t.Errorf("a reference is read alone: %v", o)
+		}
 	}
 }

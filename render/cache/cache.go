@@ -23,7 +23,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,9 +47,7 @@ type Cache struct {
 	dir   string
 	size  int64
 	wrote atomic.Bool
-
-	mu      sync.Mutex
-	objects object.WireReader // keeps what entries have in common
+	known *object.WireParts // what entries have in common
 }
 
 // Open opens a folder, which is made if it is not there, for this user alone.
@@ -62,7 +59,7 @@ func Open(dir string, size int64) (*Cache, error) {
 	if size <= 0 {
 		size = DefaultSize
 	}
-	return &Cache{dir: dir, size: size}, nil
+	return &Cache{dir: dir, size: size, known: &object.WireParts{}}, nil
 }
 
 // file is where an entry lies.
@@ -84,9 +81,7 @@ func (c *Cache) Get(k Key) (*render.Output, bool) {
 	if err != nil {
 		return nil, false
 	}
-	c.mu.Lock()
-	out, err := decode(data, &c.objects)
-	c.mu.Unlock()
+	out, err := decode(data, c.known)
 	if err != nil {
 		_ = os.Remove(name) // whoever renders it now writes it anew
 		return nil, false
@@ -247,7 +242,7 @@ func encode(out *render.Output) ([]byte, error) {
 	return append(append([]byte(magic), sum[:]...), packed.Bytes()...), nil
 }
 
-func decode(data []byte, objects *object.WireReader) (*render.Output, error) {
+func decode(data []byte, known *object.WireParts) (*render.Output, error) {
 	data, ok := bytes.CutPrefix(data, []byte(magic))
 	if !ok || len(data) < sha256.Size || sha256.Sum256(data[sha256.Size:]) != [sha256.Size]byte(data[:sha256.Size]) {
 		return nil, errDamaged
@@ -261,13 +256,12 @@ func decode(data []byte, objects *object.WireReader) (*render.Output, error) {
 	for range r.count() {
 		p := render.Part{Name: string(r.text())}
 		if target := r.text(); len(target) > 0 {
-			objects.Reset(target)
+			objects := known.Read(target)
 			if p.Target, err = objects.Next(); err != nil || objects.More() {
 				return nil, errDamaged
 			}
 		}
-		objects.Reset(r.text())
-		for objects.More() {
+		for objects := known.Read(r.text()); objects.More(); {
 			o, err := objects.Next()
 			if err != nil {
 				return nil, err

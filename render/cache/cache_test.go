@@ -310,7 +310,7 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data)
-	f.Fuzz(func(_ *testing.T, data []byte) { _, _ = decode(data, &object.WireReader{}) })
+	f.Fuzz(func(_ *testing.T, data []byte) { _, _ = decode(data, &object.WireParts{}) })
 }
 
 func BenchmarkGet(b *testing.B) {

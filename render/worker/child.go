@@ -214,7 +214,8 @@ func (c *child) converse(s *Side, u render.Unit) (out *render.Output, failed, er
 		c.last, c.times = last, 0
 	}
 	c.times++
-	r := reading{objects: &s.pool.objects, kept: &c.kept}
+	r := reading{known: &s.pool.known, kept: &c.kept, slots: make(chan struct{}, decoders)}
+	defer r.decoding.Wait()
 	for {
 		kind, payload, err := readFrame(c.out)
 		if err != nil {
@@ -231,7 +232,8 @@ func (c *child) converse(s *Side, u render.Unit) (out *render.Output, failed, er
 				return nil, nil, errFrame
 			}
 			c.memory = used
-			return &r.out, nil, nil
+			out, err = r.end()
+			return out, nil, err
 		case frameFailed:
 			f, err := cutFields(payload, 2)
 			if err != nil {

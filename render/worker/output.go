@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/render"
@@ -84,23 +85,38 @@ func maskText(text string) string {
 
 // A reading is an output that is being read, of a process that is not trusted.
 type reading struct {
-	out     render.Output
-	objects *objectReader
-	kept    *object.WireRoots // of the child
-	size    int               // bytes read
-	texts   int
+	out   render.Output
+	known *object.WireParts // of the run
+	kept  *object.WireRoots // of the child
+	size  int               // bytes read, and frameCost for each frame
+	texts int
+
+	batches  []*batch // of objects, in order
+	decoding sync.WaitGroup
+	failed   atomic.Bool   // one of them
+	slots    chan struct{} // for those that are decoded
 }
 
-// An objectReader is what all readings of a run share, so that what many units
-// have in common is in memory once.
-type objectReader struct {
-	mu   sync.Mutex
-	wire object.WireReader
+// A batch is a frame of objects, or the end of what those before it may be referred to
+// by later ones.
+type batch struct {
+	part    int // that the objects belong to
+	kept    bool
+	objects object.WireBatch
+	err     error
+
+	forget bool
 }
+
+// frameCost is what an empty frame counts as, in bytes: about what keeping it takes.
+const frameCost = 128
+
+// decoders is how many frames of one output are decoded at the same time.
+const decoders = 2
 
 // add takes one frame in.
 func (r *reading) add(kind byte, payload []byte) error {
-	if r.size += len(payload); r.size > maxOutput {
+	if r.size += len(payload) + frameCost; r.size > maxOutput {
 		return fmt.Errorf("it renders to more than %d MiB", maxOutput>>20)
 	}
 	if kind != frameObjects && kind != frameKept {
@@ -113,12 +129,10 @@ func (r *reading) add(kind byte, payload []byte) error {
 		r.out.Parts = append(r.out.Parts, render.Part{Name: string(payload)})
 	case frameTarget:
 		return r.addTarget(payload)
-	case frameObjects:
-		return r.addObjects(payload, nil)
+	case frameObjects, frameKept:
+		return r.addObjects(payload, kind == frameKept)
 	case frameForget:
-		*r.kept = object.WireRoots{}
-	case frameKept:
-		return r.addObjects(payload, r.kept)
+		r.batches = append(r.batches, &batch{forget: true})
 	case frameProblem:
 		f, err := cutFields(payload, 4)
 		if err != nil {
@@ -143,32 +157,53 @@ func (r *reading) addTarget(payload []byte) error {
 	if len(r.out.Parts) == 0 {
 		return errFrame
 	}
-	r.objects.mu.Lock()
-	defer r.objects.mu.Unlock()
-	r.objects.wire.Reset(payload)
-	o, err := r.objects.wire.Next()
-	if err != nil || r.objects.wire.More() {
+	wire := r.known.Read(payload)
+	o, err := wire.Next()
+	if err != nil || wire.More() {
 		return errFrame
 	}
 	r.out.Parts[len(r.out.Parts)-1].Target = o
 	return nil
 }
 
-func (r *reading) addObjects(payload []byte, kept *object.WireRoots) error {
-	if len(r.out.Parts) == 0 {
+// addObjects has a frame decoded while the next one is read.
+func (r *reading) addObjects(payload []byte, kept bool) error {
+	if len(r.out.Parts) == 0 || r.failed.Load() {
 		return errFrame
 	}
-	part := &r.out.Parts[len(r.out.Parts)-1]
-	r.objects.mu.Lock()
-	defer r.objects.mu.Unlock()
-	wire := &r.objects.wire
-	wire.Reset(payload)
-	for wire.More() {
-		o, err := wire.NextOf(kept)
-		if err != nil {
-			return err
+	b := &batch{part: len(r.out.Parts) - 1, kept: kept}
+	r.batches = append(r.batches, b)
+	r.slots <- struct{}{}
+	r.decoding.Go(func() {
+		defer func() { <-r.slots }()
+		if b.objects, b.err = r.known.Read(payload).Batch(); b.err != nil {
+			r.failed.Store(true)
 		}
-		part.Objects = append(part.Objects, o)
-	}
+	})
 	return nil
+}
+
+// end gives the output, once all of it was read.
+func (r *reading) end() (*render.Output, error) {
+	r.decoding.Wait()
+	for _, b := range r.batches {
+		switch {
+		case b.err != nil:
+			return nil, b.err
+		case b.forget:
+			*r.kept = object.WireRoots{}
+			continue
+		}
+		roots := r.kept
+		if !b.kept {
+			roots = &object.WireRoots{} // of this frame alone: it refers to nothing
+		}
+		objects, err := b.objects.Join(roots)
+		if err != nil {
+			return nil, err
+		}
+		part := &r.out.Parts[b.part]
+		part.Objects = append(part.Objects, objects...)
+	}
+	return &r.out, nil
 }

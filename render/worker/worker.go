@@ -81,7 +81,7 @@ type Pool struct {
 	opts  Options
 	slots chan struct{} // one for each child that may work
 
-	objects objectReader
+	known object.WireParts // what the objects of all units have in common
 
 	mu       sync.Mutex
 	idle     []*child
@@ -204,9 +204,7 @@ func (p *Pool) giveBack(c *child) {
 // Others are started when there is work again.
 func (p *Pool) Rest() {
 	p.endIdle(false)
-	p.objects.mu.Lock()
-	defer p.objects.mu.Unlock()
-	p.objects.wire = object.WireReader{}
+	p.known.Forget()
 }
 
 // Close ends the children. Units that are being rendered fail.
