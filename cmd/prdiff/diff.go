@@ -58,16 +58,18 @@ could be looked at, or prdiff was called wrongly.`,
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
 			rep, err := func() (*report.Report, error) {
+				shop, err := work.workshop(e)
+				if err != nil {
+					return nil, err
+				}
+				defer shop.close()
+				shop.pool.Warm()
 				c, err := open(ctx, e, sides, work, args)
 				if err != nil {
 					return nil, err
 				}
 				defer c.src.Close()
-				c.shard, c.limit = part, limit
-				if c.shop, err = work.workshop(e); err != nil {
-					return nil, err
-				}
-				defer c.shop.close()
+				c.shop, c.shard, c.limit = shop, part, limit
 				tell, finish := e.progress(shown.quiet)
 				defer finish()
 				c.tell = tell

@@ -88,12 +88,32 @@ type Pool struct {
 	children int // idle and working
 	closed   bool
 	sides    int
+
+	warming sync.WaitGroup // the child that Warm starts
 }
 
 // NewPool makes a pool. Children are started when there is work for them.
 func NewPool(o Options) *Pool {
 	o = o.withDefaults()
 	return &Pool{opts: o, slots: make(chan struct{}, o.Jobs)}
+}
+
+// Warm starts a child ahead of the first unit, which takes a while, where there is a core
+// for it beside the caller's. It does not wait for it.
+func (p *Pool) Warm() {
+	if runtime.GOMAXPROCS(0) < 2 {
+		return
+	}
+	p.mu.Lock()
+	p.children++
+	p.mu.Unlock()
+	p.warming.Go(func() {
+		c, err := start(p.opts)
+		if err != nil {
+			c = &child{dead: true} // whoever needs one tries again, and says why it cannot be
+		}
+		p.giveBack(c)
+	})
 }
 
 // A Side is one tree with the settings by which its units are rendered.
@@ -146,8 +166,9 @@ func (s *Side) try(ctx context.Context, u render.Unit) (out *render.Output, agai
 }
 
 // take gives an idle child: one that had the unit for the other side if there is
-// one, or one that knows the side, or starts one.
+// one, or one that knows the side or has done nothing yet, or starts one.
 func (p *Pool) take(s *Side, u render.Unit) (*child, error) {
+	p.warming.Wait()
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -156,6 +177,9 @@ func (p *Pool) take(s *Side, u render.Unit) (*child, error) {
 	at := slices.IndexFunc(p.idle, func(c *child) bool { return c.last == [2]string{u.Renderer, u.Path} })
 	if at < 0 {
 		at = slices.IndexFunc(p.idle, func(c *child) bool { return c.knows[s.id] && c.memory <= maxKept })
+	}
+	if at < 0 {
+		at = slices.IndexFunc(p.idle, func(c *child) bool { return len(c.knows) == 0 })
 	}
 	if at < 0 && p.children == p.opts.Jobs {
 		at = 0 // there is one: no more than Jobs are taken at a time
@@ -211,6 +235,7 @@ func (p *Pool) Rest() {
 func (p *Pool) Close() { p.endIdle(true) }
 
 func (p *Pool) endIdle(last bool) {
+	p.warming.Wait()
 	p.mu.Lock()
 	idle := p.idle
 	p.idle, p.closed = nil, p.closed || last
