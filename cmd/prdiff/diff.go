@@ -63,7 +63,7 @@ could be looked at, or prdiff was called wrongly.`,
 					return nil, err
 				}
 				defer shop.close()
-				shop.pool.Warm()
+				shop.pool.Warm(sidesAhead(e, args))
 				c, err := open(ctx, e, sides, work, args)
 				if err != nil {
 					return nil, err
@@ -92,6 +92,15 @@ could be looked at, or prdiff was called wrongly.`,
 	fs.DurationVar(&limit, "time-limit", 0, "report what is known after this long, and name what was not looked at; 0 for no limit")
 	fs.StringVar(&shard, "shard", "", "do only part `I/N` of the units, as prdiff units --shards divides them")
 	return cmd
+}
+
+// sidesAhead is how many processes to start before it is known what there is to render:
+// one for each side, or one for two files, which are read by the same.
+func sidesAhead(e env, args []string) int {
+	if len(args) == 2 && !e.isFolder(args[0]) && !e.isFolder(args[1]) {
+		return 1
+	}
+	return 2
 }
 
 // open opens what is compared.

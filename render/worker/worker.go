@@ -89,7 +89,8 @@ type Pool struct {
 	closed   bool
 	sides    int
 
-	warming sync.WaitGroup // the child that Warm starts
+	warming sync.WaitGroup // children that Warm starts
+	ending  sync.WaitGroup // children that Rest ends
 }
 
 // NewPool makes a pool. Children are started when there is work for them.
@@ -98,22 +99,24 @@ func NewPool(o Options) *Pool {
 	return &Pool{opts: o, slots: make(chan struct{}, o.Jobs)}
 }
 
-// Warm starts a child ahead of the first unit, which takes a while, where there is a core
-// for it beside the caller's. It does not wait for it.
-func (p *Pool) Warm() {
+// Warm starts n children, or as many as there may be, ahead of the first unit, which takes
+// a while, where there is a core for that beside the caller's. It does not wait for them.
+func (p *Pool) Warm(n int) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		return
 	}
-	p.mu.Lock()
-	p.children++
-	p.mu.Unlock()
-	p.warming.Go(func() {
-		c, err := start(p.opts)
-		if err != nil {
-			c = &child{dead: true} // whoever needs one tries again, and says why it cannot be
-		}
-		p.giveBack(c)
-	})
+	for range min(n, p.opts.Jobs) {
+		p.mu.Lock()
+		p.children++
+		p.mu.Unlock()
+		p.warming.Go(func() {
+			c, err := start(p.opts)
+			if err != nil {
+				c = &child{dead: true} // whoever needs one tries again, and says why it cannot be
+			}
+			p.giveBack(c)
+		})
+	}
 }
 
 // A Side is one tree with the settings by which its units are rendered.
@@ -232,8 +235,12 @@ func (p *Pool) Rest() {
 }
 
 // Close ends the children. Units that are being rendered fail.
-func (p *Pool) Close() { p.endIdle(true) }
+func (p *Pool) Close() {
+	p.endIdle(true)
+	p.ending.Wait()
+}
 
+// endIdle has the children that have nothing to do ended.
 func (p *Pool) endIdle(last bool) {
 	p.warming.Wait()
 	p.mu.Lock()
@@ -242,6 +249,6 @@ func (p *Pool) endIdle(last bool) {
 	p.children -= len(idle)
 	p.mu.Unlock()
 	for _, c := range idle {
-		c.end()
+		p.ending.Go(c.end)
 	}
 }

@@ -337,7 +337,7 @@ func TestAChildIsStartedAhead(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	p := pool(t, Options{Jobs: 2})
-	p.Warm()
+	p.Warm(1)
 	side := p.Side(manifests, nil)
 	if _, err := side.Render(t.Context(), render.Unit{Renderer: "read", Path: "a.yaml"}); err != nil {
 		t.Fatal(err)
@@ -346,13 +346,13 @@ func TestAChildIsStartedAhead(t *testing.T) {
 		t.Errorf("%d children of which %d idle, want the one that was started ahead", p.children, len(p.idle))
 	}
 	p = NewPool(Options{Jobs: 2})
-	p.Warm()
+	p.Warm(1)
 	p.Close()
 	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 || p.children != 0 {
 		t.Errorf("left behind: %v, %v, %d children", left, err, p.children)
 	}
 	p = pool(t, Options{Jobs: 1, Command: []string{filepath.Join(tmp, "none"), Argument}})
-	p.Warm()
+	p.Warm(1)
 	if _, err := p.Side(manifests, nil).Render(t.Context(), render.Unit{Renderer: "read", Path: "a.yaml"}); err == nil || !strings.Contains(err.Error(), "starting a process") {
 		t.Errorf("got %v, want why no process can be started", err)
 	}
