@@ -37,10 +37,12 @@ var membership = map[string]bool{
 	"cluster.formation.peer.discovery.backend": true, "cluster.formation.k8s.address.type": true, "rabbitmq.erlang.cookie": true, "gossip.port": true, "serf.port": true,
 }
 
+var dotted = strings.NewReplacer("_", ".", "-", ".", "[", ".", "]", "")
+
 // ofMembership says whether a setting is one of membership. Words before it, such as
 // the name of a section, do not matter.
 func ofMembership(name string) bool {
-	name = strings.ToLower(strings.NewReplacer("_", ".", "-", ".", "[", ".", "]", "").Replace(name))
+	name = strings.ToLower(dotted.Replace(name))
 	name = strings.Trim(name, ".")
 	for name != "" {
 		if membership[name] {

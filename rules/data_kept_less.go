@@ -152,10 +152,12 @@ func keptAt(all []clientparam.Setting, k keeping, kind string) keptSetting {
 	return keptSetting{}
 }
 
+var underscored = strings.NewReplacer("-", "_", ".", "_", " ", "_")
+
 // namesSetting says whether a name, as it is written, ends in the words of another one:
 // KAFKA_MIN_INSYNC_REPLICAS and min.insync.replicas are min_insync_replicas.
 func namesSetting(written, name string) bool {
-	plain := strings.ToLower(strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(written))
+	plain := strings.ToLower(underscored.Replace(written))
 	return plain == name || strings.HasSuffix(plain, "_"+name)
 }
 

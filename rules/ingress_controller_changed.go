@@ -129,11 +129,15 @@ type trustSetting struct {
 	path  object.Path
 }
 
+// undivided takes away what names are divided by: allowSnippetAnnotations is
+// allow-snippet-annotations.
+var undivided = strings.NewReplacer("-", "", "_", "")
+
 // trustOf gives the settings of an object about whom it believes, by their names.
 func trustOf(o *object.Object) map[string]trustSetting {
 	out := map[string]trustSetting{}
 	take := func(name, value string, path object.Path) {
-		plain := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
+		plain := strings.ToLower(undivided.Replace(name))
 		if slices.ContainsFunc(trustSettings, func(s string) bool { return strings.Contains(plain, s) }) {
 			out[name] = trustSetting{value, path}
 		}
@@ -175,7 +179,7 @@ func trustOf(o *object.Object) map[string]trustSetting {
 		walk(o.At("spec"), "", "spec", 0)
 	}
 	for path, text := range texts {
-		plain := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(text))
+		plain := strings.ToLower(undivided.Replace(text))
 		if !slices.ContainsFunc(trustSettings, func(s string) bool { return strings.Contains(plain, strings.TrimSuffix(s, ".")) }) {
 			continue
 		}

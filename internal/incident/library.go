@@ -19,7 +19,9 @@ type Library struct {
 	byID    map[string]int
 	index   func() *index // made at the first search
 
-	software func() []spelling // made when first asked for
+	// Made when first asked for.
+	software func() []spelling
+	fields   func() [][][]string
 }
 
 // Embedded gives the library that is compiled in. It is decoded at the first
@@ -68,6 +70,7 @@ func newLibrary(entries []Incident) *Library {
 	}
 	l.index = sync.OnceValue(func() *index { return newIndex(l.entries) })
 	l.software = sync.OnceValue(l.spellings)
+	l.fields = sync.OnceValue(l.splitFields)
 	return l
 }
 

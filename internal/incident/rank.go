@@ -33,8 +33,9 @@ func (l *Library) Rank(q Query) []Match {
 	}
 	want := q.traits()
 	var out []Match
+	fields := l.fields()
 	for doc, e := range l.entries {
-		ev := want.against(e)
+		ev := want.against(e, fields[doc])
 		if scores != nil {
 			ev.text = scores[doc]
 		}
@@ -67,11 +68,12 @@ func (l *Library) Similar(id string, n int) ([]Match, error) {
 		want.paths = append(want.paths, segments(f))
 	}
 	var out []Match
+	fields := l.fields()
 	for doc, e := range l.entries {
 		if e.ID == self.ID {
 			continue
 		}
-		ev := want.against(e)
+		ev := want.against(e, fields[doc])
 		ev.text = scores[doc]
 		if ev.enough() {
 			out = append(out, Match{Incident: e, Score: ev.score(e), Reason: ev.reason(e)})
@@ -113,7 +115,19 @@ type evidence struct {
 	text                  textScore
 }
 
-func (t traits) against(e Incident) evidence {
+// splitFields gives the steps of the fields of all entries.
+func (l *Library) splitFields() [][][]string {
+	out := make([][][]string, len(l.entries))
+	for doc, e := range l.entries {
+		for _, f := range e.Fields {
+			out[doc] = append(out[doc], segments(f))
+		}
+	}
+	return out
+}
+
+// against gives what t shares with an entry, the fields of which are given in steps.
+func (t traits) against(e Incident, fields [][]string) evidence {
 	ev := evidence{related: e.Related != "", own: e.Own()}
 	for _, k := range e.Kinds {
 		k = plainKind(k)
@@ -121,9 +135,8 @@ func (t traits) against(e Incident) evidence {
 		ev.family = ev.family || podKinds[k] && t.kinds["pod template"]
 	}
 	if ev.kind || ev.family {
-		for _, f := range e.Fields {
+		for _, f := range fields {
 			for _, p := range t.paths {
-				f := segments(f)
 				if n := sharedSteps(f, p); n > 0 {
 					ev.field = max(ev.field, strength(strings.Join(f[:n], ".")))
 				}

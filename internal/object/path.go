@@ -73,7 +73,7 @@ func selectorValue(s string) string {
 	if s != "" && !strings.ContainsAny(s, "[],=\"\\\n\r\t") {
 		return s
 	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s) + `"`
+	return `"` + quotedKey.Replace(s) + `"`
 }
 
 // A Segment is one step of a path: a map key, a list index, or a keyed item.

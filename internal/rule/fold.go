@@ -91,7 +91,7 @@ func anywhere(text, namespace string) string {
 	if namespace == "" {
 		return text
 	}
-	return strings.NewReplacer(namespace+"/", "*/", "."+namespace+".", ".*.").Replace(text)
+	return strings.ReplaceAll(strings.ReplaceAll(text, namespace+"/", "*/"), "."+namespace+".", ".*.")
 }
 
 // likeKey is equal for findings about the same edit of the same object, with other
