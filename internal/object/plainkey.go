@@ -1,6 +1,9 @@
 package object
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // maxKey bounds a key: the YAML reader takes none of more than 1,024 characters.
 const maxKey = 900
@@ -28,8 +31,8 @@ func (p *plainReader) key() (key string, ok, found bool) {
 			return "", false, true
 		}
 		p.i = i + 1
-		k, err := keyText(resolvePlain(text))
-		return k, err == nil, true
+		k, ok := plainKeyText(text)
+		return k, ok, true
 	}
 	// A colon further on in the line makes a key with characters that are rare
 	// in keys. Quotes, brackets and the like are scalar values to p.scalar.
@@ -43,6 +46,18 @@ func (p *plainReader) key() (key string, ok, found bool) {
 		}
 	}
 	return "", true, false
+}
+
+// plainKeyText spells a key without quotes as keyText does. Numbers that are not written
+// as they would be, such as 0x10, 1e3 or 0128, are left to the full reader: each is spelled
+// in a way of its own.
+func plainKeyText(text string) (string, bool) {
+	value := resolvePlain(text)
+	if n, whole := value.(int64); whole && strconv.FormatInt(n, 10) != text {
+		return "", false
+	}
+	key, err := keyText(value)
+	return key, err == nil
 }
 
 // colon goes over a colon that ends a key.

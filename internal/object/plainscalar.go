@@ -254,9 +254,7 @@ func (p *plainReader) flowMap(depth int) (any, bool) {
 			key, ok = p.quoted(c)
 		default:
 			if key, ok = p.flowWord(); ok {
-				var err error
-				key, err = keyText(resolvePlain(key))
-				ok = err == nil
+				key, ok = plainKeyText(key)
 			}
 		}
 		if !ok || len(key) > maxKey || p.i+1 >= len(p.b) || p.b[p.i] != ':' || p.b[p.i+1] != ' ' {
