@@ -43,39 +43,45 @@ type number string
 // yamlLines prints v as YAML, one line an item, without line ends. Keys come in
 // the order people write them: apiVersion, kind, metadata first, name before
 // the rest, then by byte order.
-func yamlLines(v any, indent int) []string {
-	pad := strings.Repeat(" ", indent)
+func yamlLines(v any, indent int) []string { return appendYAML(nil, v, indent) }
+
+func appendYAML(out []string, v any, indent int) []string {
+	pad := blanks(indent)
 	switch x := v.(type) {
 	case map[string]any:
 		if len(x) == 0 {
-			return []string{pad + "{}"}
+			return append(out, pad+"{}")
 		}
-		var out []string
 		for _, k := range sortedKeys(x) {
 			out = appendEntry(out, pad, scalarText(k)+":", x[k], indent)
 		}
 		return out
 	case []any:
 		if len(x) == 0 {
-			return []string{pad + "[]"}
+			return append(out, pad+"[]")
 		}
-		var out []string
 		for _, item := range x {
-			lines := yamlLines(item, indent+2)
-			if text, ok := item.(string); ok {
-				lines = textLines(text, indent+2)
-				lines[0] = strings.Repeat(" ", indent+2) + lines[0]
-			}
-			lines[0] = pad + "- " + strings.TrimPrefix(lines[0], pad+"  ")
-			out = append(out, lines...)
+			start := len(out)
+			out = appendYAML(out, item, indent+2)
+			out[start] = pad + "- " + strings.TrimPrefix(out[start], pad+"  ")
 		}
 		return out
 	case string:
-		lines := textLines(x, indent)
-		lines[0] = pad + lines[0]
-		return lines
+		start := len(out)
+		out = appendTextLines(out, x, indent)
+		out[start] = pad + out[start]
+		return out
 	}
-	return []string{pad + scalar(v)}
+	return append(out, pad+scalar(v))
+}
+
+// blanks gives n spaces.
+func blanks(n int) string {
+	const some = "                                        "
+	if n <= len(some) {
+		return some[:n]
+	}
+	return strings.Repeat(" ", n)
 }
 
 // appendEntry prints one map entry: a scalar beside its key, anything else below.
@@ -83,16 +89,17 @@ func appendEntry(out []string, pad, key string, v any, indent int) []string {
 	switch x := v.(type) {
 	case map[string]any:
 		if len(x) > 0 {
-			return append(append(out, pad+key), yamlLines(v, indent+2)...)
+			return appendYAML(append(out, pad+key), v, indent+2)
 		}
 	case []any:
 		if len(x) > 0 {
-			return append(append(out, pad+key), yamlLines(v, indent)...)
+			return appendYAML(append(out, pad+key), v, indent)
 		}
 	case string:
-		lines := textLines(x, indent+2)
-		lines[0] = pad + key + " " + lines[0]
-		return append(out, lines...)
+		start := len(out)
+		out = appendTextLines(out, x, indent+2)
+		out[start] = pad + key + " " + out[start]
+		return out
 	}
 	return append(out, pad+key+" "+scalar(v))
 }
@@ -113,11 +120,11 @@ func scalar(v any) string {
 	return "null"
 }
 
-// textLines prints a text: in one line where it has one, otherwise as a block
+// appendTextLines prints a text: in one line where it has one, otherwise as a block
 // whose lines are indented. The first line is not.
-func textLines(s string, indent int) []string {
+func appendTextLines(out []string, s string, indent int) []string {
 	if !strings.Contains(strings.TrimSuffix(s, "\n"), "\n") || !blockable(s) {
-		return []string{scalarText(s)}
+		return append(out, scalarText(s))
 	}
 	head := "|"
 	body, ended := strings.CutSuffix(s, "\n")
@@ -126,8 +133,8 @@ func textLines(s string, indent int) []string {
 	} else if strings.HasSuffix(body, "\n") {
 		head = "|+"
 	}
-	pad := strings.Repeat(" ", indent)
-	out := []string{head}
+	pad := blanks(indent)
+	out = append(out, head)
 	for line := range strings.SplitSeq(body, "\n") {
 		if line != "" {
 			line = pad + line
