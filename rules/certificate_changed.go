@@ -26,7 +26,7 @@ rendered leaves its Secret behind: all is well until it expires, weeks later, an
 Pods that mount another Secret serve another certificate after their next start, which is where a default that was changed elsewhere shows.`,
 	Advice:    "Add names before you remove others, and remove a name only when no route asks for it any more. Try another issuer with a Certificate and a Secret of its own, and move the routes afterwards. Compare the names in the new Secret with those that clients ask for (`openssl x509 -text`).",
 	Incidents: []string{"moj-default-cert-2022", "moj-default-cert-2021", "wikimedia-tls-default-2023"},
-	Kinds:     append([]string{certificateKind}, servingKinds...),
+	Kinds:     append([]string{certificateKind, "ClusterIssuer.cert-manager.io", "Issuer.cert-manager.io"}, servingKinds...),
 	Actions:   []diff.Action{diff.Update, diff.Replace, diff.Rename, diff.Delete},
 	Check:     checkCertificateChanged,
 }
@@ -35,6 +35,10 @@ const certificateKind = "Certificate.cert-manager.io"
 
 func checkCertificateChanged(p *rule.Pass, c diff.Change) {
 	switch {
+	case c.Ref.Group == "cert-manager.io" && c.Ref.Kind != "Certificate":
+		if c.Before != nil && c.After != nil {
+			checkIssuer(p, c)
+		}
 	case c.Ref.Kind != "Certificate":
 		if c.After != nil {
 			checkServedCertificate(p, c)
@@ -54,7 +58,43 @@ func servedWith(set *object.Set, secret object.Ref) []object.Ref {
 			out = append(out, r.From.Ref)
 		}
 	}
+	// A Gateway of Istio names the Secret without a namespace: it lies beside the pods of the
+	// gateway (https://istio.io/latest/docs/reference/config/networking/gateway/#ServerTLSSettings),
+	// which is mostly where the Gateway is.
+	for _, g := range set.Kind("Gateway.networking.istio.io") {
+		for _, s := range g.At("spec.servers").Items() {
+			if g.Ref.Namespace == secret.Namespace && s.At("tls.credentialName").Text() == secret.Name && !slices.Contains(out, g.Ref) {
+				out = append(out, g.Ref)
+			}
+		}
+	}
 	return out
+}
+
+// checkIssuer looks at the authority that an issuer asks by ACME.
+func checkIssuer(p *rule.Pass, c diff.Change) {
+	const server = "spec.acme.server"
+	was, now := c.Before.Text(server), c.After.Text(server)
+	if was == now || was == "" || now == "" {
+		return
+	}
+	f := rule.Finding{Path: server, Message: fmt.Sprintf("certificates come from %s, from %s before", now, was),
+		Consequence: "each certificate is another authority's from its next renewal on, and clients that do not trust that refuse the connection"}
+	// https://letsencrypt.org/docs/staging-environment/
+	if strings.Contains(now, "acme-staging") {
+		f.Severity = rule.Error
+		f.Consequence = "that authority is one for tests, which no client trusts: connections are refused from the next renewal or the next new certificate on"
+	} else if strings.Contains(was, "acme-staging") {
+		f.Severity = rule.Note
+		f.Consequence = "its rate limits are much lower than those for tests"
+	}
+	for _, o := range p.After.Kind(certificateKind) {
+		if o.Text("spec.issuerRef.name") == c.Ref.Name && orText(o.Text("spec.issuerRef.kind"), "Issuer") == c.Ref.Kind && len(f.Related) < 10 &&
+			(c.Ref.Kind == "ClusterIssuer" || o.Ref.Namespace == c.Ref.Namespace) {
+			f.Related = append(f.Related, o.Ref)
+		}
+	}
+	p.Report(c, f)
 }
 
 func madeSecret(o *object.Object) object.Ref {

@@ -24,7 +24,7 @@ A pool that grows is multiplied by the number of pods and meets the limit of the
 is lifted moves the limit to whatever breaks first.
 
 A value is reported when it moves at least by half in a direction of which its documentation warns and comes out beyond its default,
-or, for the limits of requests, when it becomes three times as long (where that is warned of), or five times as long or short, in either direction. Waits between connection attempts have
+or, for the limits of requests, when it becomes three times as long (where that is warned of), or five times as long or short, in either direction; a rate that is raised, when it doubles. Waits between connection attempts have
 rules of their own.`,
 	Advice: `Walk the chain from the user to the last backend and write the limits side by side; let each caller wait longer than what it calls, retries
 included. Multiply pools and rates by the number of pods at the autoscaler's maximum before you raise them.`,
@@ -51,7 +51,7 @@ func checkClientRetryOrTimeoutChanged(p *rule.Pass, c diff.Change) {
 }
 
 func movesFar(c clientparam.Change) bool {
-	const half, patient, far = 1.5, 3, 5
+	const half, double, patient, far = 1.5, 2, 3, 5
 	if c.Parameter != nil && c.Parameter.Family == "coredns" {
 		return false // the cluster's DNS has a rule of its own
 	}
@@ -61,6 +61,10 @@ func movesFar(c clientparam.Change) bool {
 	j := c.Judge()
 	worse := j.Verdict == clientparam.Worse && (j.Factor == 0 || j.Factor >= half)
 	switch {
+	case worse && c.Category == clientparam.Rate && j.Danger == clientparam.TooLarge && j.Factor > 0 && j.Factor < double:
+		return false // a little more is let through
+	case strings.HasPrefix(string(c.Path), "spec.postgresql.parameters.max_connections"):
+		return false // of a server: store-room-cut tells how many clients it takes
 	case worse && c.Category == clientparam.RequestTimeout && j.Danger == clientparam.TooLarge && j.Factor > 0 && j.Factor < patient:
 		return false // somebody gives a slow request the time that it needs
 	case c.Category == clientparam.ConnectTimeout:

@@ -22,7 +22,7 @@ Everything in a cluster begins with a name. CoreDNS reads its Corefile again by 
 another upstream, a rewrite that matches more than was meant counts for all pods at once, in all clusters that share the manifest. A Corefile that does not parse is
 ignored by running pods and keeps the next ones from starting, at the next node drain or upgrade.
 
-Zones, the plugins kubernetes, forward, hosts, file, rewrite, template, loop, ready and health, and the settings of kube-dns and dnsmasq are looked at. Logging and metrics are left
+Zones, the plugins kubernetes, forward, hosts, file, rewrite, template, bind, loop, ready and health, and the settings of kube-dns and dnsmasq are looked at. Logging and metrics are left
 alone; cache and max_concurrent belong to dns-capacity.`,
 	Advice:    "Let one cluster have it for a day. Try the new Corefile in a pod of its own (coredns -conf), with names of Services, of the outside, and of each stub domain. Read the notes of the CoreDNS version for plugins that went.",
 	Incidents: []string{"pagerduty-dns-2021", "dfds-coredns-2020"},
@@ -43,6 +43,7 @@ var corePlugins = map[string]string{
 	"loop":       "a loop of queries is not noticed, and takes all memory",
 	"ready":      "readiness probes on :8181 fail, and no pod gets ready",
 	"health":     "liveness probes on :8080 fail, and pods are restarted",
+	"bind":       "queries come in at other addresses: pods whose resolver is the old one get no answer",
 	"import":     "what it brought in is not there",
 }
 
@@ -109,7 +110,7 @@ func compareAnswers(p *rule.Pass, c diff.Change, path object.Path, was, now map[
 				report(severity, name+" "+strings.Join(before.args, " "), "", fmt.Sprintf("%s is lost (%s)", name, zone), gone)
 			case name == "ready" || name == "health" || name == "loop":
 			case !slices.Equal(before.args, plugin.args):
-				text := map[string]string{"kubernetes": "other zones are answered as those of the cluster", "forward": "names that are not in the cluster are asked for elsewhere, by all pods at once"}[name]
+				text := map[string]string{"kubernetes": "other zones are answered as those of the cluster", "forward": "names that are not in the cluster are asked for elsewhere, by all pods at once", "bind": corePlugins["bind"]}[name]
 				report(0, name+" "+strings.Join(before.args, " "), name+" "+strings.Join(plugin.args, " "),
 					fmt.Sprintf("%s %s becomes %s %s (%s)", name, strings.Join(before.args, " "), name, strings.Join(plugin.args, " "), zone), orText(text, "other names are answered by it"))
 			case !maps.EqualFunc(before.options, plugin.options, slices.Equal[[]string]) && name != "forward":

@@ -80,6 +80,9 @@ var keepings = []keeping{
 	// https://www.elastic.co/guide/en/elasticsearch/reference/current/index-modules-translog.html
 	{nil, "index_translog_durability", []string{"request", "async"}, "request", lostAfterCrash},
 	// https://prometheus.io/docs/prometheus/latest/storage/#operational-aspects
+	// https://grafana.com/docs/loki/latest/configure/#common, https://grafana.com/docs/loki/latest/operations/storage/wal/
+	{[]string{"loki", "mimir", "cortex", "tempo"}, "replication_factor", nil, "3", "each piece is on fewer ingesters until it is flushed: when one of them ends or restarts hard, what only it had is lost, and writes fail with fewer of them away"},
+	{[]string{"loki", "mimir", "cortex", "tempo"}, "wal_enabled", []string{"true", "false"}, "true", "what an ingester has in memory is gone when it is killed"},
 	{nil, "storage_tsdb_retention_time", nil, "15d", deletesOlder},
 	{nil, "storage_tsdb_retention_size", nil, "", deletesOlder},
 	{[]string{"prometheus"}, "retention", nil, "24h", deletesOlder},
@@ -136,7 +139,7 @@ type keptSetting struct {
 }
 
 // keepingWords are in the names of all settings that are known.
-var keepingWords = []string{"appendonly", "maxmemory", "fsync", "full_page", "synchronous_commit", "innodb_flush", "sync_binlog", "insync", "replication", "min.isr", "min_isr", "unclean", "retention", "durability"}
+var keepingWords = []string{"appendonly", "maxmemory", "fsync", "full_page", "synchronous_commit", "innodb_flush", "sync_binlog", "insync", "replication", "min.isr", "min_isr", "unclean", "retention", "durability", "wal"}
 
 // keptAt finds a setting among those of an object: the first one of its name.
 func keptAt(all []clientparam.Setting, k keeping, kind string) keptSetting {

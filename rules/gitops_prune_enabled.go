@@ -60,7 +60,14 @@ func checkPruneSettings(p *rule.Pass, c diff.Change) {
 		if c.Ref.Kind == "Application" {
 			at = "metadata.finalizers"
 		}
-		p.Report(c, rule.Finding{Path: at, Severity: rule.Note, Message: "what it deployed is deleted with it from now on", Consequence: "whoever removes it, on purpose or not, removes all of that"})
+		f := rule.Finding{Path: at, Severity: rule.Note, Message: "what it deployed is deleted with it from now on", Consequence: "whoever removes it, on purpose or not, removes all of that"}
+		if kept, _ := c.Before.At("spec.syncPolicy.preserveResourcesOnDeletion").Bool(); kept && c.Ref.Kind == "ApplicationSet" {
+			f.Severity = rule.Warning
+			f.Path = "spec.syncPolicy.preserveResourcesOnDeletion"
+			f.Message = "what its Applications deployed is no longer kept when they go (preserveResourcesOnDeletion)"
+			f.Consequence = "a generator that finds one entry less deletes that Application, and all that it deployed"
+		}
+		p.Report(c, f)
 	}
 	heal := string(spec) + ".syncPolicy.automated.selfHeal"
 	was, _ := c.Before.At(heal).Bool()

@@ -24,10 +24,13 @@ lists, probes of the mesh aside; one without any rule refuses all
 a load balancer. The tls mode of a DestinationRule has to fit what the server speaks, on both sides at the same moment: with ISTIO_MUTUAL to pods without a sidecar,
 or DISABLE to strict ones, each connection is reset, and callers see 503.
 
+A policy that loses its selector counts for every pod of its namespace, or of the mesh in the root namespace. A Sidecar object is the list of what the proxies know: a host that leaves its egress
+([Istio](https://istio.io/latest/docs/reference/config/networking/sidecar/)) is not found any more, and its requests are answered with 502 or go through unrouted, by the outbound policy of the mesh.
+
 Outlier detection takes a pod that only answers with errors out for a while. Without it the pod keeps its share of the requests, until somebody looks.`,
 	Advice: `Watch the dry run first (the annotation istio.io/dry-run on the policy; PERMISSIVE and the metric by connection_security_policy), list who comes without a certificate, then close one
 workload at a time, and the namespace last.`,
-	Kinds:   []string{"AuthorizationPolicy.security.istio.io", "PeerAuthentication.security.istio.io", destinationRuleKind},
+	Kinds:   []string{"AuthorizationPolicy.security.istio.io", "PeerAuthentication.security.istio.io", "Sidecar.networking.istio.io", destinationRuleKind},
 	Actions: []diff.Action{diff.Create, diff.Update, diff.Replace, diff.Rename, diff.Delete},
 	Check:   checkMeshPolicyChanged,
 }
@@ -40,6 +43,10 @@ func checkMeshPolicyChanged(p *rule.Pass, c diff.Change) {
 		}
 	case "PeerAuthentication":
 		checkPeerAuthentication(p, c)
+	case "Sidecar":
+		if c.Before != nil && c.After != nil {
+			checkSidecarEgress(p, c)
+		}
 	default:
 		if c.Before != nil && c.After != nil {
 			checkTrafficPolicy(p, c)
@@ -102,6 +109,14 @@ func checkAuthorization(p *rule.Pass, c diff.Change) {
 		}
 		f.Message = fmt.Sprintf("only what the policy lists may reach %s from now on", whom)
 		f.Consequence = "whoever is not listed is refused with 403 at once: metrics, jobs and callers of other namespaces among them"
+	case c.Before.At("spec.selector").Len() > 0 && c.After.At("spec.selector").Len() == 0 && !c.After.At("spec.targetRefs").Exists() && !c.After.At("spec.targetRef").Exists():
+		before, _ := whomMesh(p.Before, c.Before)
+		if allowedElsewhere(p.Before, c.After) {
+			return // all of them were closed already
+		}
+		f.Path = "spec.selector"
+		f.Message = fmt.Sprintf("the policy counts for %s from now on, for %s before", whom, before)
+		f.Consequence = "all of them refuse whoever it does not list with 403 at once: metrics, jobs and callers of other namespaces among them"
 	default:
 		lost := uncoveredRules(wasRules, rules)
 		if len(lost) == 0 || wasRules.Len() == 0 {
@@ -213,6 +228,50 @@ func checkPeerAuthentication(p *rule.Pass, c diff.Change) {
 		f.Consequence = "plain text is taken, too, as far as nothing above it refuses that"
 	}
 	p.Report(c, f)
+}
+
+// checkSidecarEgress looks at the hosts that proxies know. Those of a listener of its own, with a
+// port or an address, are left alone.
+func checkSidecarEgress(p *rule.Pass, c diff.Change) {
+	hosts := func(o *object.Object) (out []string) {
+		for _, e := range o.At("spec.egress").Items() {
+			if !e.Field("port").Exists() {
+				out = append(out, e.Field("hosts").Texts()...)
+			}
+		}
+		return out
+	}
+	was, now := hosts(c.Before), hosts(c.After)
+	if len(now) == 0 {
+		return // all that the mesh has
+	}
+	takes := func(x, host string) bool {
+		ns, name, _ := strings.Cut(x, "/")
+		wantNS, wantName, _ := strings.Cut(host, "/")
+		here := wantNS == "." && ns == c.After.Ref.Namespace || ns == "." && wantNS == c.After.Ref.Namespace
+		return (ns == "*" || ns == wantNS || here) && (name == "*" || name == wantName || wildcardTakes(name, wantName))
+	}
+	var lost []string
+	for _, host := range was {
+		if !slices.ContainsFunc(now, func(x string) bool { return takes(x, host) }) {
+			lost = append(lost, host)
+		}
+	}
+	if len(was) == 0 {
+		lost = []string{"what is not listed"}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	whom := "every pod of namespace " + c.After.Ref.Namespace
+	selector := c.After.Strings("spec.workloadSelector.labels")
+	var pods []object.Workload
+	if len(selector) > 0 {
+		pods, _ = reached(p.After, c.After.Ref.Namespace, selector)
+		whom = orText(withCount(pods), "pods with "+labelText(selector))
+	}
+	p.Report(c, rule.Finding{Path: "spec.egress", Related: refs(pods), Message: fmt.Sprintf("the proxies of %s no longer know %s", whom, listed(lost)),
+		Consequence: "requests to it lose their routes, retries and TLS, and are answered with 502 where the mesh lets nothing unknown out"})
 }
 
 func checkTrafficPolicy(p *rule.Pass, c diff.Change) {

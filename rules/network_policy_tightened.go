@@ -22,6 +22,9 @@ Policies only add up: what none of them allows is dropped, without an answer, so
 leaves a policy is closed for new connections at once; open ones last or not by the network plugin. Where another policy for the same
 pods still allows it, nothing is lost. When what goes is DNS, it is an error: the pods find nobody any more.
 
+A policy of Cilium that allows names (toFQDNs) learns their addresses from the answers of DNS that its proxy sees, and it sees only what a rule with rules.dns leads through it
+([Cilium](https://docs.cilium.io/en/stable/security/policy/language/#dns-based)): without that rule no name has an address, and all of them are closed.
+
 A policy that is removed while others still close the same pods takes its allowances with it, and is told in the same way.`,
 	Advice:  `Look at the flow logs for the peer or port first. When labels of a peer move, allow the old and the new ones until its rollout is done.`,
 	Kinds:   policyKinds,
@@ -30,6 +33,7 @@ A policy that is removed while others still close the same pods takes its allowa
 }
 
 func checkNetworkPolicyTightened(p *rule.Pass, c diff.Change) {
+	checkFQDNsWithoutDNS(p, c)
 	for _, d := range []direction{ingressOf, egressOf} {
 		if !closes(c.Before, d) {
 			continue
@@ -82,6 +86,44 @@ func checkNetworkPolicyTightened(p *rule.Pass, c diff.Change) {
 		}
 		p.Report(c, f)
 	}
+}
+
+// ciliumKinds are policies of Cilium.
+var ciliumKinds = []string{"CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io"}
+
+// checkFQDNsWithoutDNS reports names of a policy of Cilium whose addresses nobody learns any more.
+func checkFQDNsWithoutDNS(p *rule.Pass, c diff.Change) {
+	if c.Ref.Group != "cilium.io" || c.After == nil || !seesDNS(c.Before) || seesDNS(c.After) {
+		return
+	}
+	names := 0
+	for _, r := range c.After.At("spec.egress").Items() {
+		names += r.Field("toFQDNs").Len()
+	}
+	if names == 0 {
+		return
+	}
+	for _, kind := range ciliumKinds {
+		for _, o := range p.After.Kind(kind) {
+			if (o.Ref.Namespace == c.After.Ref.Namespace || o.Ref.Namespace == "") && seesDNS(o) {
+				return // it may lead the same pods' queries through the proxy
+			}
+		}
+	}
+	p.Report(c, rule.Finding{Path: "spec.egress", Severity: rule.Error, Message: fmt.Sprintf("no rule leads DNS through the proxy any more (rules.dns), and toFQDNs allows %s", plural(names, "name")),
+		Consequence: "Cilium learns no address for them: connections to them are dropped without an answer, as soon as what it knows has expired"})
+}
+
+// seesDNS says whether a policy of Cilium shows answers of DNS to its proxy.
+func seesDNS(o *object.Object) bool {
+	for _, r := range o.At("spec.egress").Items() {
+		for _, ports := range r.Field("toPorts").Items() {
+			if ports.At("rules.dns").Len() > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // text words an opening: "port 9090 from namespaces name=monitoring".

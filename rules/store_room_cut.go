@@ -24,6 +24,8 @@ maxmemory is where Redis begins to throw keys away, or, with the policy noevicti
 database behind it. Without it, or above the memory limit of the pod, nothing is thrown away in time: the kernel kills the process at the limit, and each replica in turn
 ([Redis](https://redis.io/docs/latest/develop/reference/eviction/)). Persistence and replication need room besides, so that the limit has to be well above.
 
+etcd that holds more than its quota, and Prometheus whose volume is smaller than what it may keep, stop taking writes until somebody helps by hand.
+
 maxclients of Redis and max_connections of PostgreSQL and MySQL refuse the next client. Pools of all pods together, those of a rollout twice, must fit into it.`,
 	Advice: `Look at used_memory, connected_clients or numbackends of the last weeks first, and keep a third above the highest. Keep maxmemory at about three quarters of the memory limit, and change both in one pull request.`,
 	Kinds:  append([]string{"ConfigMap", "Cluster.postgresql.cnpg.io"}, servingKinds...), Actions: updates,
@@ -39,7 +41,7 @@ func checkStoreRoomCut(p *rule.Pass, c diff.Change) {
 	if c.Ref.Kind != "ConfigMap" && !touched(c, ".env", ".args", ".command", "postgresql") {
 		return
 	}
-	if !hasAnyWord(c, "maxmemory", "maxclients", "max_connections", "max-connections") {
+	if !hasAnyWord(c, "maxmemory", "maxclients", "max_connections", "max-connections", "quota", "retention") {
 		return
 	}
 	before, after := clientparam.Settings(c.Before), clientparam.Settings(c.After)
@@ -48,6 +50,8 @@ func checkStoreRoomCut(p *rule.Pass, c diff.Change) {
 		return keptAt(all, keeping{software: software, name: name}, kind)
 	}
 	reportRoom(p, c, at(before, "maxmemory", redisLike), at(after, "maxmemory", redisLike))
+	reportSpace(p, c, at(before, "quota_backend_bytes", []string{"etcd"}), at(after, "quota_backend_bytes", []string{"etcd"}))
+	reportOverVolume(p, c, at(before, "storage_tsdb_retention_size", nil), at(after, "storage_tsdb_retention_size", nil))
 	reportClients(p, c, at(before, "maxclients", redisLike), at(after, "maxclients", redisLike), 10000)
 	reportClients(p, c, at(before, "max_connections", sqlLike), at(after, "max_connections", sqlLike), 0)
 }
@@ -94,6 +98,53 @@ func reportRoom(p *rule.Pass, c diff.Change, was, now keptSetting) {
 	}
 	p.Report(c, f)
 }
+
+// reportSpace looks at the room that etcd has, 2 GiB by default
+// (https://etcd.io/docs/v3.5/op-guide/maintenance/#space-quota).
+func reportSpace(p *rule.Pass, c diff.Change, was, now keptSetting) {
+	b, okB := amountKept(orText(was.value, "2147483648"))
+	a, okA := amountKept(orText(now.value, "2147483648"))
+	if !okA || !okB || a <= 0 || 4*a > 3*b {
+		return
+	}
+	s := now
+	if !now.set {
+		s = was
+	}
+	p.Report(c, rule.Finding{Path: s.path, Before: object.TextOf(was.value), After: object.TextOf(now.value),
+		Message:     fmt.Sprintf("the room of etcd goes from %s to %s", bytes(int64(b)), bytes(int64(a))),
+		Consequence: "a store that holds more raises the alarm NOSPACE and takes no write any more, until it is compacted, defragmented and the alarm is disarmed by hand"})
+}
+
+// reportOverVolume looks at Prometheus, which deletes the oldest blocks by size: it does so too
+// late where the volume is full before
+// (https://prometheus.io/docs/prometheus/latest/storage/#right-sizing-retention-size: 80 to 85 %
+// of the disk at most).
+func reportOverVolume(p *rule.Pass, c diff.Change, was, now keptSetting) {
+	size := func(s string) (int64, bool) {
+		n, err := object.Of(binarySize.Replace(s)).Quantity() // GB is 1024^3 there
+		return n.Bytes(), err == nil
+	}
+	a, ok := size(now.value)
+	if b, had := size(was.value); !now.set || !ok || was.set && had && a <= b {
+		return
+	}
+	w, isWorkload := p.After.Workload(c.After.Ref)
+	if !isWorkload {
+		return
+	}
+	for _, claim := range w.At("spec.volumeClaimTemplates").Items() {
+		disk, err := claim.At("spec.resources.requests.storage").Quantity()
+		if err == nil && w.At("spec.volumeClaimTemplates").Len() == 1 && a > disk.Bytes() {
+			p.Report(c, rule.Finding{Path: now.path, Severity: rule.Error, Before: object.TextOf(was.value), After: object.TextOf(now.value),
+				Message:     fmt.Sprintf("data is kept up to %s, on a volume of %s", now.value, bytes(disk.Bytes())),
+				Consequence: "the volume is full before the oldest data goes: Prometheus stops writing, and crashes when it replays its log"})
+		}
+	}
+}
+
+// binarySize turns the units of Prometheus, powers of 1024 all, into those of Kubernetes.
+var binarySize = strings.NewReplacer("KB", "Ki", "MB", "Mi", "GB", "Gi", "TB", "Ti", "PB", "Pi", "EB", "Ei", "B", "")
 
 func reportClients(p *rule.Pass, c diff.Change, was, now keptSetting, def float64) {
 	number := func(s keptSetting) float64 {
