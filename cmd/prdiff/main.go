@@ -20,7 +20,11 @@ func main() {
 	if len(os.Args) != 2 || os.Args[1] != worker.Argument { // which has a target of its own
 		worker.TuneGC(smallHeap)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		stops = append(stops, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), stops...)
 	defer stop()
 	os.Exit(run(ctx, env{os.Stdin, os.Stdout, os.Stderr, os.Getenv, ".", time.Now}, os.Args[1:]))
 }

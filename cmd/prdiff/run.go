@@ -74,6 +74,9 @@ func run(ctx context.Context, e env, args []string) int {
 		return exitFailed
 	case errors.Is(err, errFound):
 		return exitFound
+	case ctx.Err() != nil:
+		fmt.Fprintln(e.stderr, "prdiff: interrupted")
+		return exitFailed
 	default:
 		for _, line := range strings.Split(err.Error(), "\n") {
 			fmt.Fprintf(e.stderr, "prdiff: %s\n", printable(line))

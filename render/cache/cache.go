@@ -68,8 +68,8 @@ func (c *Cache) file(k Key) string {
 	return filepath.Join(c.dir, name[:2], name[2:])
 }
 
-// magic begins each entry. The checksum of all after it follows.
-const magic = "prdiff rendering 2\n"
+// magic begins each entry. The checksum of its key and of all after it follows.
+const magic = "prdiff rendering 3\n"
 
 // Get gives what was kept under a key. An entry that is damaged is not there.
 func (c *Cache) Get(k Key) (*render.Output, bool) {
@@ -81,7 +81,7 @@ func (c *Cache) Get(k Key) (*render.Output, bool) {
 	if err != nil {
 		return nil, false
 	}
-	out, err := decode(data, c.known)
+	out, err := decode(k, data, c.known)
 	if err != nil {
 		_ = os.Remove(name) // whoever renders it now writes it anew
 		return nil, false
@@ -112,7 +112,7 @@ func (c *Cache) Put(k Key, out *render.Output) {
 	if c == nil || !keeps(out) {
 		return
 	}
-	data, err := encode(out)
+	data, err := encode(k, out)
 	if err != nil || len(data) > maxEntry {
 		return
 	}
@@ -210,7 +210,7 @@ func ignoreMissing(err error) error {
 
 var errDamaged = errors.New("the entry is damaged")
 
-func encode(out *render.Output) ([]byte, error) {
+func encode(k Key, out *render.Output) ([]byte, error) {
 	var body []byte
 	body = binary.AppendUvarint(body, uint64(len(out.Parts)))
 	for _, p := range out.Parts {
@@ -238,13 +238,18 @@ func encode(out *render.Output) ([]byte, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(packed.Bytes())
+	sum := checksum(k, packed.Bytes())
 	return append(append([]byte(magic), sum[:]...), packed.Bytes()...), nil
 }
 
-func decode(data []byte, known *object.WireParts) (*render.Output, error) {
+// checksum is of an entry and of its key: one that lies in another's place is damaged.
+func checksum(k Key, packed []byte) [sha256.Size]byte {
+	return sha256.Sum256(append(k[:], packed...))
+}
+
+func decode(k Key, data []byte, known *object.WireParts) (*render.Output, error) {
 	data, ok := bytes.CutPrefix(data, []byte(magic))
-	if !ok || len(data) < sha256.Size || sha256.Sum256(data[sha256.Size:]) != [sha256.Size]byte(data[:sha256.Size]) {
+	if !ok || len(data) < sha256.Size || checksum(k, data[sha256.Size:]) != [sha256.Size]byte(data[:sha256.Size]) {
 		return nil, errDamaged
 	}
 	body, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data[sha256.Size:])), maxOpened+1))

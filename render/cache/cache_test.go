@@ -46,8 +46,8 @@ func open(t testing.TB, dir string, size int64) *Cache {
 }
 
 func equal(a, b *render.Output) bool {
-	x, errX := encode(a)
-	y, errY := encode(b)
+	x, errX := encode(Key{}, a)
+	y, errY := encode(Key{}, b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
@@ -122,11 +122,15 @@ func TestWhatIsNotKept(t *testing.T) {
 
 func TestADamagedEntryIsIgnoredAndWrittenAnew(t *testing.T) {
 	want := output(t, manifest)
-	whole, err := encode(want)
+	whole, err := encode(Key{1}, want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	damages := map[string][]byte{"empty": {}, "of something else": []byte("hello"), "longer": append(slices.Clone(whole), 0)}
+	others, err := encode(Key{2}, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damages := map[string][]byte{"empty": {}, "of another key": others, "of something else": []byte("hello"), "longer": append(slices.Clone(whole), 0)}
 	for n := 1; n < len(whole); n += 7 {
 		damages[fmt.Sprint("cut at ", n)] = whole[:n]
 		turned := slices.Clone(whole)
@@ -305,12 +309,12 @@ func TestNoKeyWhenTheInputsAreNotKnown(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	data, err := encode(output(f, manifest))
+	data, err := encode(Key{}, output(f, manifest))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(data)
-	f.Fuzz(func(_ *testing.T, data []byte) { _, _ = decode(data, &object.WireParts{}) })
+	f.Fuzz(func(_ *testing.T, data []byte) { _, _ = decode(Key{}, data, &object.WireParts{}) })
 }
 
 func BenchmarkGet(b *testing.B) {

@@ -73,6 +73,9 @@ func startWith(o Options, probe bool) (_ *child, err error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
+	// Where a folder in use can be removed, nothing is left behind even when this
+	// process is killed.
+	_ = os.Remove(c.dir)
 	// A system that is so busy that this takes as long renders nothing anyway.
 	timer := time.AfterFunc(30*time.Second, func() { c.kill(errors.New("did not get ready within 30 s")) })
 	defer timer.Stop()
@@ -91,9 +94,6 @@ func startWith(o Options, probe bool) (_ *child, err error) {
 	if err != nil {
 		return nil, c.obituary(err)
 	}
-	// Where a folder in use can be removed, nothing is left behind even when this
-	// process is killed.
-	_ = os.Remove(c.dir)
 	return c, nil
 }
 

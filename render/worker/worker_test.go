@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -486,5 +487,44 @@ func TestBothSidesShareWhatIsKept(t *testing.T) {
 	}
 	if other := objects(head, "v"); other[0].Shares(after[0]) {
 		t.Error("what was kept of one unit is shared with another")
+	}
+}
+
+func TestAChildThatIsNotReadyLeavesNoFolderWhenTheRunIsKilled(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a folder in use cannot be removed there")
+	}
+	temp, told := t.TempDir(), filepath.Join(t.TempDir(), "pid")
+	t.Setenv("TMPDIR", temp)
+	failed := make(chan error)
+	go func() {
+		_, err := start(Options{Command: []string{"/bin/sh", "-c", "echo $$ > '" + told + ".new' && /bin/mv '" + told + ".new' '" + told + "' && exec /bin/sleep 25"}}.withDefaults())
+		failed <- err
+	}()
+	waitFor := func(what string, done func() bool) {
+		t.Helper()
+		for range 1000 {
+			if done() {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatal(what)
+	}
+	var pid int
+	waitFor("the child does not start", func() bool {
+		data, err := os.ReadFile(told)
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(data)))
+		return err == nil
+	})
+	waitFor("its folder stays while it gets ready", func() bool {
+		left, err := os.ReadDir(temp)
+		return err == nil && len(left) == 0
+	})
+	if child, err := os.FindProcess(pid); err != nil || child.Kill() != nil {
+		t.Fatalf("cannot end process %d: %v", pid, err)
+	}
+	if err := <-failed; err == nil {
+		t.Error("a child that never got ready started")
 	}
 }
