@@ -30,6 +30,23 @@ func withUnchanged(parts []*rule.Unit, units []report.Unit) []*rule.Unit {
 	return all
 }
 
+// moveOptions is how objects that change units are compared: where custom resources go
+// and come, with the definitions of all the tree, which say whether a kind lives in no
+// namespace. A chart puts what it knows no scope of into that of its release.
+func moveOptions(changes []diff.Change, p *policy) diff.Options {
+	o := p.options
+	gone := map[string]bool{}
+	for _, c := range changes {
+		if c.Action == diff.Delete && custom(c.Ref.Group) {
+			gone[c.Ref.GroupKind()] = true
+		}
+	}
+	if p.definitions != nil && slices.ContainsFunc(changes, func(c diff.Change) bool { return c.Action == diff.Create && gone[c.Ref.GroupKind()] }) {
+		o.Schemas = p.definitions()
+	}
+	return o
+}
+
 // conclude asks the rules and fills the report in.
 func conclude(rep *report.Report, results []result, p *policy) {
 	var parts []*rule.Unit
@@ -44,7 +61,7 @@ func conclude(rep *report.Report, results []result, p *policy) {
 		byName[p.Name] = p
 		changes = append(changes, p.Changes...)
 	}
-	for _, ch := range diff.LinkMoves(changes, p.options) {
+	for _, ch := range diff.LinkMoves(changes, moveOptions(changes, p)) {
 		rep.Changes = append(rep.Changes, report.NewChange(ch))
 	}
 	slices.SortStableFunc(rep.Changes, func(a, b report.Change) int { return a.Ref.Compare(b.Ref) })

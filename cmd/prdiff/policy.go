@@ -40,6 +40,8 @@ type policy struct {
 	now      time.Time
 	notes    []report.Unit // what is not asked, and why
 	options  diff.Options  // how objects are compared
+
+	definitions schemas // of both trees; nil for none
 }
 
 // ownRules are the rules and postmortems of one side.

@@ -127,6 +127,7 @@ func compare(ctx context.Context, c comparison) (*report.Report, error) {
 	if c.policy, err = newPolicy(base.tree, head.tree, c.scope, c.now()); err != nil {
 		return nil, err
 	}
+	c.policy.definitions = c.definitions
 	results := c.renderInTime(ctx, base, head, c.shard.take(units))
 	if err := ctx.Err(); err != nil {
 		return nil, err

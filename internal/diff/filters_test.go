@@ -140,6 +140,20 @@ func TestLinkMoves(t *testing.T) {
 			t.Fatalf("got %s", print(got))
 		}
 	})
+	t.Run("a kind that lives in no namespace, which one unit names", func(t *testing.T) {
+		planet := func(namespace string) string {
+			return "apiVersion: example.com/v1\nkind: Planet\nmetadata: {name: mars" + namespace + "}\nspec: {size: 1}\n"
+		}
+		changes := []diff.Change{gone(in("a", planet(""))), come(in("b", planet(", namespace: shop")))}
+		if got := diff.LinkMoves(changes, diff.Options{}); len(got) != 2 {
+			t.Errorf("of unknown scope: got %s", print(got))
+		}
+		crd := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: planets.example.com}\nspec: {group: example.com, scope: Cluster, names: {kind: Planet}}\n"
+		got := diff.LinkMoves(changes, diff.Options{Schemas: parse(t, crd).All()})
+		if len(got) != 1 || got[0].MovedFrom != "a" || len(got[0].Fields) != 1 || got[0].Fields[0].Hidden != "cluster-scoped" {
+			t.Errorf("got %s", print(got))
+		}
+	})
 	t.Run("one that comes twice", func(t *testing.T) {
 		got := diff.LinkMoves([]diff.Change{gone(in("a", shop)), come(in("b", shop)), come(in("c", shop))}, diff.Options{})
 		if len(got) != 3 {

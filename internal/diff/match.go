@@ -38,8 +38,10 @@ func currentGroup(ref object.Ref) object.Ref {
 // identity is the ref under which an object is the same on both sides: without
 // unit, in the group that its kind lives in today, without a namespace where the
 // kind has none.
-func (e *engine) identity(o *object.Object) object.Ref {
-	ref := currentGroup(o.Ref)
+func (e *engine) identity(o *object.Object) object.Ref { return e.identityOf(o.Ref) }
+
+func (e *engine) identityOf(ref object.Ref) object.Ref {
+	ref = currentGroup(ref)
 	ref.Unit = ""
 	if ref.Namespace != "" && e.isClusterScoped(ref) {
 		ref.Namespace = ""

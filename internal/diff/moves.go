@@ -20,7 +20,7 @@ func LinkMoves(changes []Change, opts Options) []Change {
 	var joined map[int]Change // by the place of the creation
 	gone := map[int]bool{}
 	out := slices.Clone(changes)
-	moves := movesIn(changes)
+	moves := movesIn(changes, opts)
 	for _, m := range moves {
 		joinMoves(changes, m, opts, func(deleted, created int, c Change) {
 			if joined == nil {
@@ -64,7 +64,8 @@ type unitMove struct {
 
 // movesIn finds what one unit deletes and just one other creates, by pairs of
 // units in the order of their first object.
-func movesIn(changes []Change) []*unitMove {
+func movesIn(changes []Change, opts Options) []*unitMove {
+	kinds := &engine{schemas: newCustomSchemas(nil, nil, opts.Schemas)}
 	type ends struct{ gone, come []int }
 	byName := map[object.Ref]*ends{}
 	var order []*ends
@@ -72,8 +73,7 @@ func movesIn(changes []Change) []*unitMove {
 		if c.Action != Create && c.Action != Delete {
 			continue
 		}
-		ref := currentGroup(c.Ref)
-		ref.Unit = ""
+		ref := kinds.identityOf(c.Ref)
 		e := byName[ref]
 		if e == nil {
 			e = &ends{}
