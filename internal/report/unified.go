@@ -31,10 +31,81 @@ func Unified(c diff.Change, hidden bool) string {
 	for _, f := range c.Fields {
 		secret := f.Before.Masked() != nil && f.After.Masked() != nil
 		if (secret || f.After.Unsettled()) && f.Before.Text() == f.After.Text() && (f.Hidden == "" || hidden) {
-			root, _ = put(root, f.Path.Segments(), f.After.Text()+" (another value)")
+			segs := f.Path.Segments()
+			if whole, ok := put(root, segs, markLine(f.After.Text(), nil)); ok {
+				root = whole
+			} else {
+				root = markText(root, segs)
+			}
 		}
 	}
 	return hunks(lines(before, plain(before)), lines(after, root))
+}
+
+// anotherValue is said of what is shown alike on both sides and is not.
+const anotherValue = " (another value)"
+
+// markText marks what is shown alike inside of a text, to which the first of segs lead:
+// in its line where just one can be meant, else below the text.
+func markText(v any, segs []object.Segment) any {
+	if len(segs) == 0 {
+		return v
+	}
+	switch x := v.(type) {
+	case map[string]any:
+		if child, ok := x[segs[0].Key]; ok && segs[0].Select == nil && segs[0].Index < 0 {
+			x[segs[0].Key] = markText(child, segs[1:])
+		}
+	case []any:
+		if i := find(x, segs[0]); i >= 0 {
+			x[i] = markText(x[i], segs[1:])
+		}
+	case string:
+		return markLine(x, segs)
+	}
+	return v
+}
+
+func markLine(text string, segs []object.Segment) string {
+	text, ends := strings.CutSuffix(text, "\n")
+	end := ""
+	if ends {
+		end = "\n"
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) == 1 {
+		return strings.TrimSuffix(text, anotherValue) + anotherValue + end
+	}
+	key := ""
+	if len(segs) > 0 {
+		key = segs[len(segs)-1].Key
+	}
+	at, found := 0, 0
+	for i, l := range lines {
+		if strings.Contains(l, object.Mask) && strings.Contains(l, key) && !strings.HasSuffix(l, anotherValue) {
+			at = i
+			found++
+		}
+	}
+	if found == 1 {
+		lines[at] += anotherValue
+		return strings.Join(lines, "\n") + end
+	}
+	var path object.Path
+	for _, s := range segs {
+		switch {
+		case s.Index >= 0:
+			path = path.Index(s.Index)
+		case s.Select != nil:
+			path = path.Select(s.Select[0][0], s.Select[0][1])
+		default:
+			path = path.Key(s.Key)
+		}
+	}
+	if path == "" {
+		return text + "\n(another value)" + end
+	}
+	return text + "\n(another value: " + string(path) + ")" + end
 }
 
 // lines prints one side, nothing for a side that is not there.
