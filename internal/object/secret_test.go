@@ -408,3 +408,25 @@ func BenchmarkMask(b *testing.B) {
 		secretSpans(text, anyText)
 	}
 }
+
+func TestASecretOfTheWrongTypeIsMaskedToo(t *testing.T) {
+	for name, fields := range map[string]string{
+		"a list":                 "stringData: [hunter2, {a: hunter2}, 1234567]",
+		"a text":                 "data: hunter2",
+		"a number":               "data: 1234567",
+		"a list of maps":         "data: [{name: x, value: hunter2}]",
+		"a map of lists":         "stringData: {a: [hunter2], b: {c: hunter2}, d: 1234567}",
+		"both, one of them none": "data: {}\nstringData: [[hunter2]]",
+	} {
+		objects, errs := Parse("u", "x.yaml", []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n"+fields+"\n"))
+		if len(errs) > 0 || len(objects) != 1 {
+			t.Fatalf("%s: %v, %v", name, objects, errs)
+		}
+		if got := string(objects[0].YAML()); strings.Contains(got, "hunter2") || strings.Contains(got, "1234567") {
+			t.Errorf("%s: got %s", name, got)
+		}
+		if !objects[0].Masks() {
+			t.Errorf("%s: nothing is masked", name)
+		}
+	}
+}

@@ -39,7 +39,7 @@ func dropSOPS(root *mapping) {
 	}
 }
 
-// maskAll masks every value of a map whole.
+// maskAll masks every value of a map whole, and whatever else stands in its place.
 func maskAll(m *mapping, field string) {
 	switch x := m.get(field).(type) {
 	case *mapping:
@@ -50,6 +50,14 @@ func maskAll(m *mapping, field string) {
 		}
 	case string:
 		m.set(field, maskSettled(x))
+	case []any:
+		for i, item := range x {
+			if _, done := item.(*Masked); !done {
+				x[i] = maskSettled(Value{item}.String())
+			}
+		}
+	case int64, float64, bool:
+		m.set(field, maskSettled(Value{x}.String()))
 	}
 }
 
