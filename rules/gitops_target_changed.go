@@ -1,11 +1,13 @@
 package rules
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/prdiff/prdiff/internal/diff"
+	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/rule"
 )
 
@@ -21,6 +23,8 @@ With another path, chart, repository, namespace or cluster, the tool takes every
 not have under the same names. In another namespace or cluster nothing has the same name, so that all of it is made anew, with empty volumes,
 and the old is deleted. The manifests at the new place are not part of this change, and nobody reviews them here.
 
+dependsOn is the order in which Flux applies what depends on each other ([Flux](https://fluxcd.io/flux/components/kustomize/kustomizations/#dependencies)). Taken out, nothing happens to what runs, and the next cluster or the next upgrade of both comes up in any order.
+
 A HelmRelease with another releaseName, targetNamespace or storageNamespace is uninstalled and installed again.`,
 	Advice: `Turn pruning off (or suspend it) for the time of the move, compare what both places render (` + "`argocd app diff`" + `, ` + "`flux diff kustomization`" + `), move data by hand, and
 turn it on again when both are the same. For another namespace or cluster make a second object beside the first.`,
@@ -31,6 +35,17 @@ turn it on again when both are the same. For another namespace or cluster make a
 }
 
 func checkGitOpsTargetChanged(p *rule.Pass, c diff.Change) {
+	for _, d := range c.Before.At("spec.dependsOn").Items() {
+		same := func(x object.Value) bool {
+			return x.Field("name").Equal(d.Field("name")) && orText(x.Field("namespace").Text(), c.Ref.Namespace) == orText(d.Field("namespace").Text(), c.Ref.Namespace)
+		}
+		other := object.Ref{Unit: c.Ref.Unit, Group: c.Ref.Group, Kind: c.Ref.Kind, Namespace: orText(d.Field("namespace").Text(), c.Ref.Namespace), Name: d.Field("name").Text()}
+		if slices.ContainsFunc(itemsOf(c.After.At("spec.dependsOn")), same) || p.After.Get(other) == nil {
+			continue
+		}
+		p.Report(c, rule.Finding{Path: "spec.dependsOn", Message: fmt.Sprintf("it no longer waits for %s", other), Related: []object.Ref{other},
+			Consequence: "both are applied at the same time: where it needs kinds, webhooks or secrets of the other one, a new cluster and an upgrade of both fail, and a webhook that is not ready refuses its objects"})
+	}
 	was, now := deploysFrom(c.Before), deploysFrom(c.After)
 	for _, path := range slices.Sorted(maps.Keys(was)) {
 		before, after := was[path], now[path]

@@ -18,7 +18,7 @@ var ReplicasSetUnderHPA = &rule.Rule{
 Two write one field: the autoscaler by load, and every apply by the manifest. At each deploy the count jumps to the manifest's
 number, in the busiest hour too, and the autoscaler needs minutes to bring it back: pods end at the moment when a rollout already takes
 some away. With a GitOps tool that heals drift the two fight without end. It comes from an autoscaler that is added to a workload
-with a count, and from a count that is added or changed under an autoscaler.`,
+with a count, and from a count that is added or changed under an autoscaler; one that was there and is raised is a note.`,
 	Advice: `Leave replicas out of the manifest of an autoscaled workload, and set the autoscaler's minimum. In a chart render the field only when
 the autoscaler is off; in Argo CD let it ignore the difference in /spec/replicas. Hand the field over first, see
 replicas-field-removed.`,
@@ -55,10 +55,16 @@ func checkReplicasSetUnderHPA(p *rule.Pass, c diff.Change) {
 	if len(scalers) == 0 {
 		return
 	}
-	if was, ok := c.Before.At("spec.replicas").Int(); ok && was == n {
+	was, ok := c.Before.At("spec.replicas").Int()
+	if ok && was == n {
 		return
 	}
+	severity := rule.Warning
+	if before := p.Before.AutoscalersOf(c.Before.Ref); ok && was < n && len(before) > 0 && n >= scalers[0].Min {
+		severity = rule.Note // they fought before, by a lower count
+	}
 	p.Report(c, rule.Finding{
+		Severity:    severity,
 		Path:        "spec.replicas",
 		Message:     fmt.Sprintf("replicas: %d is written down, and %s owns the count", n, scalers[0].Ref),
 		Consequence: fight(n, scalers[0]),

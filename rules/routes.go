@@ -15,6 +15,7 @@ type route struct {
 	prefix     bool   // the path is the beginning of those that match
 	backend    string // the Service, "web:80" or "stage/web:80", "" when it is another thing
 	place      object.Path
+	written    string // the path as it is written, where that is an expression; "" otherwise
 }
 
 // routeKinds are the kinds that routesOf reads.
@@ -25,10 +26,11 @@ var routeKinds = []string{
 
 // url writes host and path as a browser would.
 func (r route) url() string {
+	path := orText(r.written, r.path)
 	if r.host == "*" {
-		return "any host" + r.path
+		return "any host" + path
 	}
-	return r.host + r.path
+	return r.host + path
 }
 
 // hostTakes says whether requests for a host are requests for another one, which may
@@ -99,17 +101,42 @@ func ingressRoutes(o *object.Object) []route {
 			out = append(out, route{host: "*", path: "/", prefix: true, backend: backend(b), place: object.Path("spec").Key(field)})
 		}
 	}
+	expressions := readsExpressions(o)
 	for i, r := range o.At("spec.rules").Items() {
 		for j, p := range r.At("http.paths").Items() {
-			out = append(out, route{
+			x := route{
 				host: orText(r.Field("host").Text(), "*"), path: orText(p.Field("path").Text(), "/"),
 				prefix:  p.Field("pathType").Text() != "Exact",
 				backend: backend(p.Field("backend")),
 				place:   object.Path("spec.rules").Index(i).Key("http").Key("paths").Index(j),
-			})
+			}
+			if plain, ok := beforeTail(x.path); ok && expressions {
+				x.written, x.path, x.prefix = x.path, plain, true
+			}
+			out = append(out, x)
 		}
 	}
 	return out
+}
+
+// readsExpressions says whether ingress-nginx reads the paths of an Ingress as regular
+// expressions (https://kubernetes.github.io/ingress-nginx/user-guide/ingress-path-matching/).
+func readsExpressions(o *object.Object) bool {
+	const nginx = "nginx.ingress.kubernetes.io/"
+	return o.Annotation(nginx+"use-regex") == "true" || o.Annotation(nginx+"rewrite-target") != ""
+}
+
+// pathTails are endings of expressions by which people say "and all that is below".
+var pathTails = []string{"(/|$)(.*)", "(/|$).*", "(/.*|$)", "(/.*)?$", "(/.*)?", "/?(.*)", "/(.*)", "(.*)", "/.*", ".*"}
+
+// beforeTail gives what stands before such an ending, when it has nothing else of an expression.
+func beforeTail(path string) (plain string, ok bool) {
+	for _, tail := range pathTails {
+		if plain, ok = strings.CutSuffix(path, tail); ok {
+			return orText(strings.TrimPrefix(plain, "^"), "/"), !strings.ContainsAny(plain, `()[]{}|*+?\$`)
+		}
+	}
+	return path, false
 }
 
 func gatewayRoutes(o *object.Object) []route {

@@ -35,6 +35,7 @@ var All = []*rule.Rule{
 	IngressTLSChanged,
 	CertificateChanged,
 	IngressAnnotationChanged,
+	IngressRewriteBroken,
 	NetworkPolicyIsolates,
 	NetworkPolicyTightened,
 	NetworkPolicyOpens,
@@ -52,6 +53,7 @@ var All = []*rule.Rule{
 	WorkloadRenamed,
 
 	ReplicasReduced,
+	ChartReplicasReduced,
 	ScaledToZero,
 	ReplicasFieldRemoved,
 	ReplicasSetUnderHPA,
@@ -143,6 +145,7 @@ var All = []*rule.Rule{
 	StorageShrunk,
 	VolumeSourceChanged,
 	DataKeptLess,
+	LogSchemaChanged,
 	KafkaTopicChanged,
 
 	ReconnectDefaultOverridden,
@@ -176,6 +179,7 @@ var All = []*rule.Rule{
 	MonitoringRemoved,
 	MonitoringLabelsChanged,
 	AlertWeakened,
+	AlertRouteChanged,
 	GitOpsSourceRemoved,
 	GitOpsPruneEnabled,
 	GitOpsTargetChanged,
