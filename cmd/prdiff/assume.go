@@ -8,8 +8,8 @@ import (
 )
 
 // assumeReleases has a chart that an object or the configuration releases on one side only compared as if it
-// did on the other. On the side without, nobody knows a release: the chart's own name
-// and the namespace default would make all of it look moved.
+// did on the other, and a kustomization that an object deploys there. On the side without, nobody knows a release: the
+// chart's own name and the namespace default, or none, would make all of it look moved.
 func assumeReleases(base, head side, units []pairing) {
 	for _, p := range units {
 		if !p.before || !p.after || p.unit == p.was {

@@ -2,19 +2,24 @@ package gitops
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/prdiff/prdiff/internal/source"
 	"github.com/prdiff/prdiff/render"
 	"github.com/prdiff/prdiff/render/helm"
+	"github.com/prdiff/prdiff/render/kustomize"
 )
 
-// Assume gives a definition for a chart of the tree that nothing releases there, and that
-// d releases on the other side: under its name and in its namespace, so that neither
-// looks changed. With all of it, as for a chart whose object goes, also with its values
-// and patches, as far as their files are there. Ok is false when d is no release of
-// the chart alone.
+// Assume gives a definition for a chart or kustomization of the tree that nothing deploys
+// there, and that d deploys on the other side: under its name and in its namespace, so
+// that neither looks changed. With all of it, as for one whose object goes, also with its
+// values and patches, as far as their files are there. Ok is false when d deploys more
+// than that.
 func (d Definition) Assume(t *source.Tree, u render.Unit, all bool) (assumed Definition, ok bool) {
+	if u.Renderer == byKustomize {
+		return d.assumeOverlay(t, u, all)
+	}
 	if u.Renderer != "helm" || u.Variant != "" || len(d.Sources) != 1 || d.Sources[0].Engine != byHelm || d.Sources[0].Path != u.Path {
 		return Definition{}, false
 	}
@@ -34,6 +39,28 @@ func (d Definition) Assume(t *source.Tree, u render.Unit, all bool) (assumed Def
 		Renderer: d.Renderer, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Root: d.Root, Path: d.Path, Sources: []Source{s}, Secrets: d.Secrets,
 		Notes: []string{fmt.Sprintf("nothing releases the chart here: it is taken to have %s that %s %s gives it on the other side", with, d.Kind, d.Name)},
 	}
+	return assumed, true
+}
+
+func (d Definition) assumeOverlay(t *source.Tree, u render.Unit, all bool) (assumed Definition, ok bool) {
+	if u.Variant != "" || len(d.Sources) != 1 || d.Sources[0].Engine != byKustomize || d.Sources[0].Path != u.Path {
+		return Definition{}, false
+	}
+	s := d.Sources[0]
+	for _, c := range s.Edit.Components {
+		all = all && t.Exists(path.Join(s.Path, c))
+	}
+	with := "all"
+	assumed = d
+	if !all {
+		with = "the namespace and name prefixes"
+		s = Source{Engine: byKustomize, Path: s.Path, Into: s.Into, Edit: kustomize.Edit{
+			Namespace: s.Edit.Namespace, NamePrefix: s.Edit.NamePrefix, NameSuffix: s.Edit.NameSuffix,
+		}}
+		assumed = Definition{Renderer: d.Renderer, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Root: d.Root, Path: d.Path}
+	}
+	assumed.Sources = []Source{s}
+	assumed.Notes = []string{fmt.Sprintf("nothing deploys it here: it is taken to get %s that %s %s gives it on the other side", with, d.Kind, d.Name)}
 	return assumed, true
 }
 
