@@ -2,6 +2,7 @@ package main
 
 import (
 	"path"
+	"slices"
 
 	"github.com/prdiff/prdiff/render"
 	"github.com/prdiff/prdiff/render/gitops"
@@ -48,4 +49,25 @@ func (s side) assume(u render.Unit, d gitops.Definition, all bool) {
 		s.definitions[u] = d
 		delete(s.rendered, u)
 	}
+	if namespace, note, ok := d.Lands(u); ok {
+		s.landings[u] = landing{namespace, note}
+	}
+}
+
+// A landing is where a folder of plain files is taken to go, and why.
+type landing struct{ namespace, note string }
+
+// land gives what a unit renders to with what names no namespace where it is taken to go.
+func (s side) land(u render.Unit, out *render.Output) *render.Output {
+	to, ok := s.landings[u]
+	if !ok {
+		return out
+	}
+	landed := *out
+	landed.Parts = slices.Clone(out.Parts)
+	for i, p := range landed.Parts {
+		landed.Parts[i].Objects = render.InNamespace(p.Objects, to.namespace)
+	}
+	landed.Notes = append(slices.Clip(out.Notes), to.note)
+	return &landed
 }

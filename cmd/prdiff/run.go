@@ -466,7 +466,10 @@ func (c *comparison) renderSide(ctx context.Context, s side, u render.Unit) (*re
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return s.land(u, out), nil
 }
 
 // exists says whether the user named something that is there.

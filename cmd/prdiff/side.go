@@ -29,6 +29,7 @@ type side struct {
 	rendered    map[render.Unit]gitops.Rendered
 	known       *sync.Map // render.Unit to the render.Inputs of it, once asked for
 	links       *linkMap
+	landings    map[render.Unit]landing // set by assumeReleases
 }
 
 // openSide opens one state for the commands that look at just one.
@@ -53,7 +54,7 @@ func openSide(ctx context.Context, e env, rev string, work workFlags, tk *tkFlag
 // setUp gives a side its renderers.
 func (s *side) setUp(uses func(string) bool, tk *tkFlags, shop *workshop) error {
 	var err error
-	s.known, s.links = &sync.Map{}, &linkMap{}
+	s.known, s.links, s.landings = &sync.Map{}, &linkMap{}, map[render.Unit]landing{}
 	if s.renderers, err = renderers(s.tree, s.config, uses, tk); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/prdiff/prdiff/render"
 	"github.com/prdiff/prdiff/render/helm"
 	"github.com/prdiff/prdiff/render/kustomize"
+	"github.com/prdiff/prdiff/render/plain"
 )
 
 // Assume gives a definition for a chart or kustomization of the tree that nothing deploys
@@ -62,6 +63,22 @@ func (d Definition) assumeOverlay(t *source.Tree, u render.Unit, all bool) (assu
 	assumed.Sources = []Source{s}
 	assumed.Notes = []string{fmt.Sprintf("nothing deploys it here: it is taken to get %s that %s %s gives it on the other side", with, d.Kind, d.Name)}
 	return assumed, true
+}
+
+// Lands says into which namespace d puts what names none in a folder of plain files that
+// is also the unit u of the other side, where nothing deploys it; note tells of that.
+func (d Definition) Lands(u render.Unit) (namespace, note string, ok bool) {
+	if u.Renderer != (&plain.Renderer{}).Name() || len(d.Sources) != 1 || d.Sources[0].Path != u.Path {
+		return "", "", false
+	}
+	switch s := d.Sources[0]; s.Engine {
+	case byDirectory:
+		namespace = s.Into
+	case byKustomize: // a folder without kustomization, as Flux takes it
+		namespace = s.Edit.Namespace
+	}
+	note = fmt.Sprintf("nothing deploys it here: it is taken to go into the namespace %s that %s %s gives it on the other side", namespace, d.Kind, d.Name)
+	return namespace, note, namespace != ""
 }
 
 // Released gives a definition of a release that something else than an object names.
