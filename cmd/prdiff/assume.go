@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/render"
 	"github.com/prdiff/prdiff/render/gitops"
 )
@@ -49,13 +50,17 @@ func (s side) assume(u render.Unit, d gitops.Definition, all bool) {
 		s.definitions[u] = d
 		delete(s.rendered, u)
 	}
-	if namespace, note, ok := d.Lands(u); ok {
-		s.landings[u] = landing{namespace, note}
+	if namespace, all, note, ok := d.Lands(u); ok {
+		s.landings[u] = landing{namespace, all, note}
 	}
 }
 
 // A landing is where a folder of plain files is taken to go, and why.
-type landing struct{ namespace, note string }
+type landing struct {
+	namespace string
+	all       bool // what names another namespace goes there, too
+	note      string
+}
 
 // land gives what a unit renders to with what names no namespace where it is taken to go.
 func (s side) land(u render.Unit, out *render.Output) *render.Output {
@@ -66,7 +71,13 @@ func (s side) land(u render.Unit, out *render.Output) *render.Output {
 	landed := *out
 	landed.Parts = slices.Clone(out.Parts)
 	for i, p := range landed.Parts {
-		landed.Parts[i].Objects = render.InNamespace(p.Objects, to.namespace)
+		objects := slices.Clone(p.Objects)
+		for n, o := range objects {
+			if to.all && o.Ref.Namespace != "" && !object.ClusterScoped(o.Ref) {
+				objects[n] = o.InNamespace(to.namespace)
+			}
+		}
+		landed.Parts[i].Objects = render.InNamespace(objects, to.namespace)
 	}
 	landed.Notes = append(slices.Clip(out.Notes), to.note)
 	return &landed

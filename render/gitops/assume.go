@@ -66,19 +66,20 @@ func (d Definition) assumeOverlay(t *source.Tree, u render.Unit, all bool) (assu
 }
 
 // Lands says into which namespace d puts what names none in a folder of plain files that
-// is also the unit u of the other side, where nothing deploys it; note tells of that.
-func (d Definition) Lands(u render.Unit) (namespace, note string, ok bool) {
+// is also the unit u of the other side, where nothing deploys it, and with all also what
+// names another one; note tells of that.
+func (d Definition) Lands(u render.Unit) (namespace string, all bool, note string, ok bool) {
 	if u.Renderer != (&plain.Renderer{}).Name() || len(d.Sources) != 1 || d.Sources[0].Path != u.Path {
-		return "", "", false
+		return "", false, "", false
 	}
 	switch s := d.Sources[0]; s.Engine {
 	case byDirectory:
 		namespace = s.Into
 	case byKustomize: // a folder without kustomization, as Flux takes it
-		namespace = s.Edit.Namespace
+		namespace, all = s.Edit.Namespace, true
 	}
 	note = fmt.Sprintf("nothing deploys it here: it is taken to go into the namespace %s that %s %s gives it on the other side", namespace, d.Kind, d.Name)
-	return namespace, note, namespace != ""
+	return namespace, all, note, namespace != ""
 }
 
 // Released gives a definition of a release that something else than an object names.
