@@ -116,6 +116,17 @@ func checkAutoscalerMetricsChanged(p *rule.Pass, c diff.Change) {
 		if c.After.Text(up) == "Disabled" && c.Before.Text(up) != "Disabled" {
 			p.Report(c, rule.Finding{Path: up, Severity: rule.Error, Message: "it no longer scales up (selectPolicy Disabled)", Consequence: "the count only goes down, at any load"})
 		}
+		// 300 s by default (https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/#default-behavior).
+		const calm = "spec.behavior.scaleDown.stabilizationWindowSeconds"
+		calmness := func(o *object.Object) int64 {
+			if n, ok := o.At(calm).Int(); ok {
+				return n
+			}
+			return 300
+		}
+		if was, now := calmness(c.Before), calmness(c.After); was >= 60 && 5*now <= was {
+			p.Report(c, rule.Finding{Path: calm, Message: fmt.Sprintf("it waits %d s before it scales down, %d s before", now, was), Consequence: "each dip of the load ends pods, and the next rise waits until new ones are ready"})
+		}
 		const wait = "spec.behavior.scaleUp.stabilizationWindowSeconds"
 		b, _ := c.Before.At(wait).Int()
 		if a, _ := c.After.At(wait).Int(); a >= b+60 {

@@ -53,7 +53,45 @@ func listenersOf(o *object.Object) []listener {
 	return out
 }
 
+// checkIstioGateway looks at which pods serve a Gateway of Istio, and with which certificate
+// (https://istio.io/latest/docs/reference/config/networking/gateway/).
+func checkIstioGateway(p *rule.Pass, c diff.Change) {
+	const selector = "spec.selector"
+	if b, a := c.Before.At(selector), c.After.At(selector); b.Len() > 0 && !b.Equal(a) {
+		f := rule.Finding{Path: selector, Message: fmt.Sprintf("pods with %s serve it, those with %s before", orText(labelText(a.Strings()), "any labels"), labelText(b.Strings())),
+			Consequence: "the proxies of before drop its listeners at once: connections to them are refused, unless the others already get the traffic"}
+		p.Report(c, f)
+	}
+	after := c.After.At("spec.servers")
+	for i, b := range c.Before.At("spec.servers").Items() {
+		was := b.At("tls.credentialName").Text()
+		j := slices.IndexFunc(itemsOf(after), func(a object.Value) bool {
+			return a.At("port.number").Equal(b.At("port.number")) && a.Field("hosts").Equal(b.Field("hosts"))
+		})
+		if was == "" || j < 0 {
+			continue
+		}
+		now := after.Item(j).At("tls.credentialName").Text()
+		if now == "" || now == was || secretThere(p.After, c.After.Ref.Namespace, now) || madeHere(p.After, c.After.Ref.Namespace, now) {
+			continue
+		}
+		p.Report(c, rule.Finding{Severity: rule.Warning, Path: object.Path("spec.servers").Index(j).Key("tls").Key("credentialName"), Before: object.TextOf(was), After: object.TextOf(now),
+			Message:     fmt.Sprintf("listener %s serves with Secret %s, with %s before", orText(b.At("port.name").Text(), fmt.Sprint(i)), now, was),
+			Consequence: "nothing of this unit makes that Secret beside the gateway: without it the listener answers no TLS connection"})
+	}
+}
+
+// madeHere says whether a Certificate of a namespace makes a Secret.
+func madeHere(set *object.Set, namespace, name string) bool {
+	return slices.ContainsFunc(set.Kind(certificateKind), func(o *object.Object) bool {
+		return o.Ref.Namespace == namespace && o.Text("spec.secretName") == name
+	})
+}
+
 func checkGatewayListenerChanged(p *rule.Pass, c diff.Change) {
+	if c.Ref.Group == "networking.istio.io" && c.Before != nil && c.After != nil {
+		checkIstioGateway(p, c)
+	}
 	after := listenersOf(c.After)
 	for _, b := range listenersOf(c.Before) {
 		f := rule.Finding{Path: b.path}

@@ -23,6 +23,8 @@ group for the cluster autoscaler ([its flags](https://github.com/kubernetes/auto
 spec.limits of a pool for Karpenter ([its pools](https://karpenter.sh/docs/concepts/nodepools/#speclimits)). Below what runs today nothing is taken away, and so it looks fine, until a rollout needs its
 surge, a node dies or the load rises: then no node comes, and autoscalers of pods raise numbers that nobody can place.
 
+A pool that makes no more nodes of a zone, an architecture or on demand leaves pods that need them Pending, or puts them where they cannot run or do not stay.
+
 A group that the cluster autoscaler does not find any more is not scaled at all, in either direction. Which tags the groups carry cannot be seen here: another
 pattern of discovery is told, and to be compared with them.`,
 	Advice: `Compare the new ceiling with the most nodes of the last months, add those that a rollout and the loss of a zone need, and alert on pods that are Pending for want of nodes. Put another tag on the groups before it is asked for.`,
@@ -35,6 +37,7 @@ const nodePoolKind = "NodePool.karpenter.sh"
 func checkNodeSupplyCut(p *rule.Pass, c diff.Change) {
 	if c.Ref.Kind != "Deployment" {
 		checkPoolLimits(p, c)
+		checkPoolKinds(p, c)
 		return
 	}
 	was, now, ok := nodeScaler(p, c)
@@ -146,6 +149,50 @@ func nodeCeiling(s string) (int64, bool) {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
 	return n, err == nil
+}
+
+// checkPoolKinds looks at the kinds of nodes that a pool may still make, where pods mostly depend
+// on them without saying so (https://karpenter.sh/docs/concepts/nodepools/#well-known-labels).
+func checkPoolKinds(p *rule.Pass, c diff.Change) {
+	path := object.Path("spec.template.spec.requirements")
+	if c.Ref.Kind == "Provisioner" {
+		path = "spec.requirements"
+	}
+	allowed := func(o *object.Object, key string) (values []string, at object.Path) {
+		for i, r := range o.At(string(path)).Items() {
+			if r.Field("key").Text() == key && r.Field("operator").Text() == "In" {
+				return r.Field("values").Texts(), path.Index(i)
+			}
+		}
+		return nil, ""
+	}
+	for _, k := range []struct{ key, follows string }{
+		{"karpenter.sh/capacity-type", "running nodes count as drifted and are replaced"},
+		{"kubernetes.io/arch", "running nodes count as drifted and are replaced, and images without a build for the others end with exec format error"},
+		{"kubernetes.io/os", "pods of the other system stay Pending"},
+		{"topology.kubernetes.io/zone", "pods whose volumes lie in the others stay Pending, and the rest stands in fewer zones"},
+	} {
+		was, _ := allowed(c.Before, k.key)
+		now, at := allowed(c.After, k.key)
+		var lost []string
+		for _, v := range was {
+			if !slices.Contains(now, v) {
+				lost = append(lost, v)
+			}
+		}
+		if len(now) == 0 || len(lost) == 0 {
+			continue
+		}
+		f := rule.Finding{Path: at, Message: fmt.Sprintf("the pool makes no more nodes of %s %s, only %s", k.key, listed(lost), listed(now)), Consequence: k.follows}
+		if k.key == "karpenter.sh/capacity-type" {
+			if !slices.Contains(lost, "on-demand") || slices.Contains(now, "reserved") {
+				continue // on to nodes that stay
+			}
+			// Two minutes, https://karpenter.sh/docs/concepts/disruption/#interruption
+			f.Consequence += " by such that the cloud may take back, on AWS with two minutes' notice, many at once"
+		}
+		p.Report(c, f)
+	}
 }
 
 // checkPoolLimits looks at the sum of what a pool of Karpenter may take.

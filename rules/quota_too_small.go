@@ -22,7 +22,7 @@ A rolling update needs room for its surge pods besides. A quota on requests or l
 limit, unless a LimitRange fills it in.
 
 It adds up what the workloads of this unit request in the namespace, each with its replicas, autoscalers at their minimum. Whoever else runs
-there comes on top. A quota that is lowered and still leaves room is a note.`,
+there comes on top. A quota that is lowered below what autoscalers may ask for at their maximum is a warning, one that still leaves room for that a note.`,
 	Advice:    "Set the quota by the sum at the maximum of all autoscalers and the surge of a rollout, with a margin; alert on kube_resourcequota above 90 %. Add requests to all workloads, or a LimitRange, before a quota asks for them.",
 	Incidents: []string{"mybinder-quota-2022", "allegro-2018"},
 	Kinds:     []string{"ResourceQuota"},
@@ -67,6 +67,11 @@ func checkQuotaTooSmall(p *rule.Pass, c diff.Change) {
 			f.Message += fmt.Sprintf(", and %s writes none", names(lacking))
 			f.Related = refs(lacking)
 			f.Consequence = "the quota demands it: pods without it are refused when they are made again"
+		case lowered && known && atMost(p.After, running, key) > measure(key, limit):
+			f.Severity = rule.Warning
+			f.Message += fmt.Sprintf(", and the autoscalers of this unit may go up to %s there", amountText(key, atMost(p.After, running, key)))
+			f.Related = refs(running)[:min(len(running), 10)]
+			f.Consequence = "they raise the count under load, and the pods above the quota are refused"
 		case lowered:
 			f.Severity = rule.Note
 			f.Consequence = "there is less room for rollouts and autoscalers"
@@ -111,6 +116,18 @@ func usedOf(set *object.Set, running []object.Workload, key string) (sum float64
 		sum += measure(key, one) * float64(max(0, w.Replicas.Count))
 	}
 	return sum, len(running) > 0, lacking
+}
+
+// atMost sums up what workloads take of a quota's resource with all autoscalers at their maximum.
+func atMost(set *object.Set, running []object.Workload, key string) (sum float64) {
+	for _, w := range running {
+		one, known, _ := usedOf(set, []object.Workload{w}, key)
+		if a, ok := object.AsAutoscaler(w.Replicas.Autoscaler); ok && known && w.Replicas.Count > 0 && int(a.Max) > w.Replicas.Count {
+			one = one / float64(w.Replicas.Count) * float64(a.Max)
+		}
+		sum += one
+	}
+	return sum
 }
 
 // perPod adds up a request or limit over a pod's running containers; complete says

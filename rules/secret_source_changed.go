@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
@@ -18,7 +19,9 @@ var SecretSourceChanged = &rule.Rule{
 	Doc: `
 An ExternalSecret says from where a Secret is filled; what it holds nobody sees in a pull request. With another path, property or store the operator writes other credentials
 at its next refresh, and pods take them at their next start or file reload: those of another environment, if the path was copied. A path that does not exist leaves the old
-Secret as it is, with an error in a status, until somebody makes the Secret anew. A key that is no longer listed goes from the Secret, and pods that read it do not start again.`,
+Secret as it is, with an error in a status, until somebody makes the Secret anew. A key that is no longer listed goes from the Secret, and pods that read it do not start again.
+
+It also tells of a Secret that goes with its source (deletionPolicy), and of a source that is asked far more often than before.`,
 	Advice:  `Read the new place with the operator's own identity before the merge, and compare the keys. Change the source in one merge and restart the pods on purpose right after it, so that the change and what comes of it are seen together.`,
 	Kinds:   []string{"ExternalSecret.external-secrets.io", "ClusterExternalSecret.external-secrets.io"},
 	Actions: updates,
@@ -38,6 +41,18 @@ func checkSecretSourceChanged(p *rule.Pass, c diff.Change) {
 	follows := "it is written at the next refresh, and pods take it at their next start"
 	if len(readers) > 0 {
 		follows = fmt.Sprintf("it is written at the next refresh, and %s takes it at the next start", refNames(readers))
+	}
+	const deletion = "spec.target.deletionPolicy"
+	if b, a := orText(c.Before.Text(deletion), "Retain"), c.After.Text(deletion); b != a && a == "Delete" {
+		// https://external-secrets.io/latest/guides/ownership-deletion-policy/
+		p.Report(c, rule.Finding{Path: deletion, Related: readers, Message: fmt.Sprintf("deletionPolicy %s becomes Delete", b),
+			Consequence: "when the place in the store is gone or empty, the Secret is deleted, and pods that read it do not start again"})
+	}
+	const refresh = "spec.refreshInterval"
+	b, _ := time.ParseDuration(orText(c.Before.Text(refresh), "1h")) // 1h by default
+	if a, err := time.ParseDuration(c.After.Text(refresh)); err == nil && a > 0 && a < time.Minute && 10*a <= b {
+		p.Report(c, rule.Finding{Path: refresh, Message: fmt.Sprintf("it is read every %s, every %s before", c.After.Text(refresh), orText(c.Before.Text(refresh), "1h (the default)")),
+			Consequence: "the store limits how often it is asked, and all that read from it are refused together when that is reached; clouds charge for each"})
 	}
 	const store = "spec.secretStoreRef"
 	if b, a := c.Before.At(store), c.After.At(store); !b.Equal(a) && b.Exists() && b.Field("name").Text() != a.Field("name").Text() {
