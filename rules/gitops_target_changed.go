@@ -43,7 +43,7 @@ func checkGitOpsTargetChanged(p *rule.Pass, c diff.Change) {
 		if slices.ContainsFunc(itemsOf(c.After.At("spec.dependsOn")), same) || p.After.Get(other) == nil {
 			continue
 		}
-		p.Report(c, rule.Finding{Path: "spec.dependsOn", Message: fmt.Sprintf("it no longer waits for %s", other), Related: []object.Ref{other},
+		p.Report(c, rule.Finding{Path: "spec.dependsOn", Severity: rule.Note, Message: fmt.Sprintf("it no longer waits for %s", other), Related: []object.Ref{other},
 			Consequence: "both are applied at the same time: where it needs kinds, webhooks or secrets of the other one, a new cluster and an upgrade of both fail, and a webhook that is not ready refuses its objects"})
 	}
 	was, now := deploysFrom(c.Before), deploysFrom(c.After)

@@ -343,7 +343,7 @@ func number(f float64) any {
 }
 
 func resolveNumber(s string) any {
-	if isTimestamp(s) {
+	if !mayBeNumber(s) || isTimestamp(s) {
 		return s
 	}
 	plain := s
@@ -362,6 +362,19 @@ func resolveNumber(s string) any {
 		}
 	}
 	return resolveBinary(s, plain)
+}
+
+// mayBeNumber says whether a text has no character that no number has: most words that
+// begin with a digit, such as 100m and 128Mi, have one.
+func mayBeNumber(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c >= 'A' && c <= 'F', c == 'x', c == 'X', c == 'o', c == 'O', c == '_', c == '.', c == '+', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // resolveBinary reads the binary numbers that strconv does not take by itself.

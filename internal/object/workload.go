@@ -65,10 +65,11 @@ func AsWorkload(o *Object) (w Workload, ok bool) {
 	if template != "" {
 		pod = o.At(string(template))
 	}
+	meta := pod.Field("metadata")
 	return Workload{
 		Object:         o,
-		PodLabels:      pod.At("metadata.labels").Strings(),
-		PodAnnotations: pod.At("metadata.annotations").Strings(),
+		PodLabels:      meta.Field("labels").Strings(),
+		PodAnnotations: meta.Field("annotations").Strings(),
 		PodSpec:        pod.Field("spec"),
 		Template:       template,
 		Replicas:       replicasOf(o),
