@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
+	"unsafe"
 )
 
 // MaxFileBytes bounds what Parse looks at. The largest install bundles in public
@@ -66,6 +67,8 @@ func (e *ParseError) Unwrap() error { return e.Err }
 // Every error is a *ParseError. A document that cannot be read costs that
 // document only, except where JSON or the encoding is broken: then nothing after
 // it can be told apart.
+//
+// Data must not be changed afterwards: texts of the objects are parts of it.
 func Parse(unit, path string, data []byte) ([]*Object, []error) {
 	return (*Documents)(nil).Parse(unit, path, data)
 }
@@ -85,6 +88,9 @@ func (d *Documents) Parse(unit, path string, data []byte) ([]*Object, []error) {
 	r.read(text)
 	return r.objects, r.errs
 }
+
+// textOf gives bytes that do not change any more as a text, without a copy: files may be large.
+func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // A reader collects what one file holds.
 type reader struct {
@@ -124,7 +130,7 @@ func (r *reader) read(text []byte) {
 		// A YAML flow mapping starts like JSON too. When it is neither, the JSON
 		// reader knows better what is wrong.
 		asYAML := reader{unit: r.unit, path: r.path, known: r.known}
-		asYAML.readYAML(string(text))
+		asYAML.readYAML(textOf(text))
 		if !asYAML.unreadable {
 			*r = asYAML
 			return
@@ -135,7 +141,7 @@ func (r *reader) read(text []byte) {
 		r.failAt(0, err)
 		return
 	}
-	r.readYAML(string(text))
+	r.readYAML(textOf(text))
 }
 
 // A document is one decoded and normalised document.

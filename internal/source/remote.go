@@ -38,18 +38,43 @@ func (t *Tree) Noun() string { return t.noun }
 // from a process that is not trusted: names that are not clean, or lead through
 // links, are refused. Limit bounds the answer in bytes; what would be longer is
 // answered with an error.
-func (t *Tree) Answer(question []byte, limit int) []byte {
-	answer, err := t.answer(question)
-	if err == nil && len(answer) > limit {
+//
+// An answer is in two parts, one behind the other. The second is the content of a file,
+// which may be the tree's own and must not be changed.
+func (t *Tree) Answer(question []byte, limit int) (answer, content []byte) {
+	answer, content, err := t.answer(question)
+	if err == nil && len(answer)+len(content) > limit {
 		err = fmt.Errorf("%s: more than the %d bytes that can be handed over at once", question[1:], limit)
 	}
 	if err != nil {
-		return answerError(err)
+		return answerError(err), nil
 	}
-	return answer
+	return answer, content
 }
 
-func (t *Tree) answer(question []byte) ([]byte, error) {
+func (t *Tree) answer(question []byte) (answer, content []byte, err error) {
+	if len(question) > 0 && question[0] == askFile {
+		content, err = t.content(string(question[1:]))
+		return []byte{0}, content, err
+	}
+	answer, err = t.fact(question)
+	return answer, nil, err
+}
+
+// content gives a file, the name of which may come from a process that is not trusted.
+func (t *Tree) content(name string) ([]byte, error) {
+	n, err := t.resolve(name, false)
+	if err != nil {
+		return nil, err
+	}
+	if n.name != name {
+		return nil, fmt.Errorf("%s: is %s", name, n.name)
+	}
+	return t.readNode(n)
+}
+
+// fact answers what is no content of a file.
+func (t *Tree) fact(question []byte) ([]byte, error) {
 	if len(question) == 0 {
 		return nil, errors.New("an empty question")
 	}
@@ -86,9 +111,6 @@ func (t *Tree) answer(question []byte) ([]byte, error) {
 			out = binary.AppendVarint(out, c.size)
 		}
 		return out, nil
-	case askFile:
-		data, err := t.readNode(n)
-		return append(out, data...), err
 	case askLink:
 		if !n.isLink() {
 			return nil, fs.ErrInvalid

@@ -84,7 +84,7 @@ func startWith(o Options, probe bool) (_ *child, err error) {
 	if err := c.send(frameHello, hello); err != nil {
 		return nil, c.obituary(err)
 	}
-	kind, payload, err := readFrame(c.out)
+	kind, payload, err := readFrame(c.out, nil)
 	if err == nil && kind != frameReady {
 		err = errFrame
 	}
@@ -214,16 +214,17 @@ func (c *child) converse(s *Side, u render.Unit) (out *render.Output, failed, er
 		c.last, c.times = last, 0
 	}
 	c.times++
-	r := reading{known: &s.pool.known, kept: &c.kept, slots: make(chan struct{}, decoders)}
+	r := reading{known: &s.pool.known, kept: &c.kept, slots: make(chan struct{}, decoders), spares: make(chan []byte, decoders)}
 	defer r.decoding.Wait()
 	for {
-		kind, payload, err := readFrame(c.out)
+		kind, payload, err := readFrame(c.out, r.spare())
 		if err != nil {
 			return nil, nil, err
 		}
 		switch kind {
 		case frameAsk:
-			if err := c.send(frameAnswer, s.tree.Answer(payload, maxFrame)); err != nil {
+			answer, content := s.tree.Answer(payload, maxFrame)
+			if err := c.send(frameAnswer, answer, content); err != nil {
 				return nil, nil, err
 			}
 		case frameDone:

@@ -59,9 +59,10 @@ func writeFrame(w io.Writer, kind byte, payload ...[]byte) error {
 	return nil
 }
 
-// readFrame reads one frame. The payload is the caller's. io.EOF means that
+// readFrame reads one frame. The payload is the caller's, in spare where that has room,
+// which may be nil. io.EOF means that
 // there is none; io.ErrUnexpectedEOF that it is cut off.
-func readFrame(r *bufio.Reader) (kind byte, payload []byte, err error) {
+func readFrame(r *bufio.Reader, spare []byte) (kind byte, payload []byte, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, nil, err
@@ -71,7 +72,10 @@ func readFrame(r *bufio.Reader) (kind byte, payload []byte, err error) {
 		return 0, nil, errFrame
 	}
 	// What is announced is not allocated before it comes, but for usual files.
-	payload = make([]byte, 0, min(n, 16<<20))
+	payload = spare[:0]
+	if uint32(cap(payload)) < n {
+		payload = make([]byte, 0, min(n, 16<<20))
+	}
 	for uint32(len(payload)) < n {
 		if len(payload) == cap(payload) {
 			payload = append(payload, 0)[:len(payload)]

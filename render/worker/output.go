@@ -95,6 +95,7 @@ type reading struct {
 	decoding sync.WaitGroup
 	failed   atomic.Bool   // one of them
 	slots    chan struct{} // for those that are decoded
+	spares   chan []byte   // frames that were, for others
 }
 
 // A batch is a frame of objects, or the end of what those before it may be referred to
@@ -179,8 +180,22 @@ func (r *reading) addObjects(payload []byte, kept bool) error {
 		if b.objects, b.err = r.known.Read(payload).Batch(); b.err != nil {
 			r.failed.Store(true)
 		}
+		select {
+		case r.spares <- payload:
+		default:
+		}
 	})
 	return nil
+}
+
+// spare gives memory for a frame, nil when there is none to use again.
+func (r *reading) spare() []byte {
+	select {
+	case b := <-r.spares:
+		return b
+	default:
+		return nil
+	}
 }
 
 // end gives the output, once all of it was read.

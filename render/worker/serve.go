@@ -36,7 +36,7 @@ const maxStack = 256 << 20
 func Serve(in io.Reader, out io.Writer, build Build) int {
 	s := &server{in: make(chan frame), out: bufio.NewWriterSize(out, 64<<10), build: build, sides: map[string]*served{}}
 	r := bufio.NewReaderSize(in, 64<<10)
-	kind, payload, err := readFrame(r)
+	kind, payload, err := readFrame(r, nil)
 	if err != nil || kind != frameHello {
 		fmt.Fprintf(os.Stderr, "%s is for prdiff itself\n", Argument)
 		return 2
@@ -165,7 +165,7 @@ func memoryInUse() int64 {
 // whatever is being rendered is for nobody.
 func (s *server) read(r *bufio.Reader) {
 	for {
-		kind, payload, err := readFrame(r)
+		kind, payload, err := readFrame(r, nil)
 		if err != nil {
 			os.Exit(0)
 		}
