@@ -22,7 +22,8 @@ Most programs do not start with a flag that they do not know. When a flag is ren
 old one was ignored all the time, or the new one crashes each new pod. A chart may be ahead of the program that it starts, or
 behind. When the image changes with it the rename is likely the reason for both, and a note.
 
-A flag that goes falls back to its default in silence, which is a note. Another command is another program to start, and a warning, as
+A flag that goes falls back to its default in silence, which is a note. It is a warning when the name says that it decided on where the program
+listens or stores, whom it trusts and asks, and what it looks after: a certificate, an address, a namespace, a class, a leader's lease. Another command is another program to start, and a warning, as
 is a command that goes: then the image's own entry point counts.`,
 	Advice:    `Run the image of exactly this tag with --help and look for the flag. Change image and flags in one pull request, per environment.`,
 	Incidents: []string{"dfds-kiam-args-2020"},
@@ -56,11 +57,12 @@ func checkArgsFlagRenamed(p *rule.Pass, c diff.Change) {
 		}
 		var left []string
 		var first object.Flag
+		var decided bool
 		for _, f := range gone {
 			i := slices.IndexFunc(come, func(x object.Flag) bool { return x.Value != "" && x.Value == f.Value && sameFlag(f.Name, x.Name) })
 			if i < 0 {
-				if len(left) == 0 {
-					first = f
+				if d := decides(f.Name); len(left) == 0 || d && !decided {
+					first, decided = f, d
 				}
 				left = append(left, "--"+f.Name)
 				continue
@@ -79,15 +81,40 @@ func checkArgsFlagRenamed(p *rule.Pass, c diff.Change) {
 			p.Report(c, finding)
 		}
 		if len(left) > 0 && sameImage {
-			p.Report(c, rule.Finding{
+			f := rule.Finding{
 				Path:        first.Path,
 				Severity:    rule.Note,
 				Before:      object.Of(flagText(first)),
 				Message:     fmt.Sprintf("container %s is started without %s", pair.after.Name, listed(left)),
 				Consequence: "what it set falls back to the program's default",
-			})
+			}
+			if decided && first.Value != "false" && !otherProgram(pair) {
+				f.Severity = rule.Warning
+				f.Consequence = "--" + first.Name + " falls back to the program's default, and by its name it decides on where the program listens or stores, whom it trusts, or what it looks after"
+			}
+			p.Report(c, f)
 		}
 	}
+}
+
+// decidingWords are words of flags whose default is another place, peer or scope.
+var decidingWords = []string{
+	"address", "addr", "addresses", "bind", "listen", "port", "endpoint", "endpoints", "url", "server", "upstream",
+	"tls", "cert", "certificate", "ca", "insecure", "auth", "authentication", "authorization", "secret", "token",
+	"namespace", "namespaces", "class", "selector", "provider", "source", "domain", "zone", "zones", "filter", "kubelet", "owner",
+	"leader", "election", "elect", "webhook", "storage", "store", "datadir", "bucket", "replication", "ring", "memberlist", "join", "peer", "peers",
+}
+
+// quietWords are words of flags that only say what is told, or how much.
+var quietWords = []string{"log", "logs", "logging", "logtostderr", "level", "verbosity", "v", "profiling", "pprof", "metrics", "metric", "telemetry", "trace", "tracing", "timeout", "debug", "usage", "report", "reporting", "experimental", "duration", "period", "interval"}
+
+// decides says whether a flag's name tells that it decides on a place, a peer or a scope.
+func decides(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '.' || r == '_' || r == '/' })
+	has := func(list []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
+	}
+	return has(decidingWords) && !has(quietWords)
 }
 
 func hasFlag(flags []object.Flag, name string) bool {
@@ -147,6 +174,13 @@ func reportCommand(p *rule.Pass, c diff.Change, pair containerPair, sameImage bo
 		f.Severity = rule.Note
 	}
 	p.Report(c, f)
+}
+
+// otherProgram says whether a container starts another program than before, which has
+// flags of its own.
+func otherProgram(pair containerPair) bool {
+	was, now := pair.before.At("command").Texts(), pair.after.At("command").Texts()
+	return len(was) != len(now) && (len(was) == 0 || len(now) == 0) || len(was) > 0 && was[0] != now[0]
 }
 
 func isShell(program string) bool {

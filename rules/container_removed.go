@@ -20,7 +20,8 @@ var ContainerRemoved = &rule.Rule{
 Containers of one pod count on each other: a proxy on localhost, an agent that refreshes credentials, an init container that prepares a volume or
 waits for a database. The others do not say so anywhere but in an address or a mount. When one of them still calls a port of the container that
 goes, on localhost or 127.0.0.1, nothing answers there any more, and that is an error; as is a volume that nobody but the container that goes
-has ever written, which is a warning.`,
+has ever written, which is a warning. So is an empty folder of the pod that an init container and those after it mount: it is how the one hands files to
+the others, plugins, keys, a configuration that was filled in.`,
 	Advice:    `Take the address out of the others first, in a merge of its own, and remove the container when nobody calls it any more.`,
 	Incidents: []string{"pagerduty-sidecar-health-2023", "wikimedia-mcrouter-dns-2024"},
 	Kinds:     podKinds,
@@ -56,6 +57,9 @@ func checkContainerRemoved(p *rule.Pass, c diff.Change) {
 		} else if volume := onlyWriter(before, after, gone); volume != "" {
 			f.Severity = rule.Warning
 			f.Consequence = fmt.Sprintf("the others only read the volume %s, which it filled: it stays empty in new pods", volume)
+		} else if volume := handedOver(before, after, gone); volume != "" {
+			f.Severity = rule.Warning
+			f.Consequence = fmt.Sprintf("the others still mount the volume %s, and what it put there, files or plugins, is not in new pods", volume)
 		}
 		f.Before, f.After = object.Of(gone.Image()), object.Value{}
 		p.Report(c, f)
@@ -121,6 +125,33 @@ func onlyWriter(before, after object.Workload, gone object.Container) string {
 			}
 		}
 		if readers > 0 && writers == 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// handedOver gives an empty folder of the pod by which an init container that goes
+// handed files to the containers after it, and no other init container does. What is
+// mounted at /tmp is the container's own.
+func handedOver(before, after object.Workload, gone object.Container) string {
+	if gone.Kind != object.InitContainer {
+		return ""
+	}
+	for _, m := range gone.At("volumeMounts").Items() {
+		name := m.Field("name").Text()
+		if isTrue(m.Field("readOnly")) || strings.TrimSuffix(m.Field("mountPath").Text(), "/") == "/tmp" || !isScratch(before, name) || !isScratch(after, name) {
+			continue
+		}
+		readers, others := false, false
+		for _, box := range after.Containers() {
+			if !mounts(box, name) {
+				continue
+			}
+			others = others || box.Kind == object.InitContainer
+			readers = readers || box.Kind == object.MainContainer
+		}
+		if readers && !others {
 			return name
 		}
 	}

@@ -108,6 +108,9 @@ func compareAnswers(p *rule.Pass, c diff.Change, path object.Path, was, now map[
 					severity = rule.Error
 				}
 				report(severity, name+" "+strings.Join(before.args, " "), "", fmt.Sprintf("%s is lost (%s)", name, zone), gone)
+			case name == "health" && len(before.options["lameduck"]) > 0 && len(plugin.options["lameduck"]) == 0:
+				report(0, "lameduck "+strings.Join(before.options["lameduck"], " "), "", fmt.Sprintf("health loses its lameduck (%s)", zone),
+					"a pod of cluster DNS that ends stops to answer at once, while nodes still send it queries: each rollout and drain costs lookups that time out after 5 s")
 			case name == "ready" || name == "health" || name == "loop":
 			case !slices.Equal(before.args, plugin.args):
 				text := map[string]string{"kubernetes": "other zones are answered as those of the cluster", "forward": "names that are not in the cluster are asked for elsewhere, by all pods at once", "bind": corePlugins["bind"]}[name]

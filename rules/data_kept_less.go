@@ -24,9 +24,9 @@ Some settings decide nothing until the day on which a process or a node dies. Wi
 gone after a crash. With fewer replicas that must confirm, one lost disk is lost data. A cache with another eviction policy answers writes with errors when it is full
 (noeviction), or throws away what was meant to stay. A shorter retention deletes what is older, at the next round of the store's own cleaning, and no revert brings it back.
 
-It knows such settings of Redis, PostgreSQL, MySQL, Kafka, etcd, Elasticsearch, MongoDB, Prometheus, Thanos and Loki, as flags, variables and lines of ConfigMaps.`,
+It knows such settings of Redis, PostgreSQL, MySQL, Kafka, etcd, Elasticsearch, MongoDB, Prometheus, Thanos and Loki, as flags, variables and lines of ConfigMaps, and how long a Schedule of Velero keeps its backups.`,
 	Advice: "Take a snapshot first, and look at what is older than the new retention. For speed use faster disks, batches, or a replica for reads before durability is given up; where it is given up on purpose (a cache), say so beside the setting.",
-	Kinds:  append([]string{"ConfigMap", "Kafka.kafka.strimzi.io", "KafkaTopic.kafka.strimzi.io", "Prometheus.monitoring.coreos.com", "Cluster.postgresql.cnpg.io"}, servingKinds...),
+	Kinds:  append([]string{"ConfigMap", "Kafka.kafka.strimzi.io", "KafkaTopic.kafka.strimzi.io", "Prometheus.monitoring.coreos.com", "Cluster.postgresql.cnpg.io", backupSchedule}, servingKinds...),
 
 	Actions: updates,
 	Check:   checkDataKeptLess,
@@ -97,6 +97,10 @@ var keepings = []keeping{
 }
 
 func checkDataKeptLess(p *rule.Pass, c diff.Change) {
+	if c.Ref.GroupKind() == backupSchedule {
+		checkBackupSchedule(p, c)
+		return
+	}
 	if c.Ref.Kind != "ConfigMap" && !touched(c, ".env", ".args", ".command", "config", "retention", "postgresql") {
 		return
 	}
@@ -129,6 +133,27 @@ func checkDataKeptLess(p *rule.Pass, c diff.Change) {
 		p.Report(c, rule.Finding{Path: path, Before: object.TextOf(b.value), After: object.TextOf(a.value),
 			Message: fmt.Sprintf("%s goes from %s to %s", what, was, now), Consequence: k.follows})
 	}
+}
+
+// backupSchedule makes backups of Velero.
+const backupSchedule = "Schedule.velero.io"
+
+// checkBackupSchedule tells of backups that are deleted earlier. Without a ttl they
+// are kept for 30 days (https://velero.io/docs/main/how-velero-works/).
+func checkBackupSchedule(p *rule.Pass, c diff.Change) {
+	const path = "spec.template.ttl"
+	const byDefault = "720h0m0s"
+	was, now := orText(c.Before.Text(path), byDefault), orText(c.After.Text(path), byDefault)
+	b, err := time.ParseDuration(was)
+	if err != nil {
+		return
+	}
+	a, err := time.ParseDuration(now)
+	if err != nil || a >= b {
+		return
+	}
+	p.Report(c, rule.Finding{Path: path, Before: object.TextOf(was), After: object.TextOf(now), Message: fmt.Sprintf("backups are kept for %s in place of %s", now, was),
+		Consequence: "what is found out later than that cannot be restored any more"})
 }
 
 // A keptSetting is a setting as an object has it.

@@ -62,7 +62,7 @@ func checkHostNetworkChanged(p *rule.Pass, c diff.Change) {
 		})
 	default:
 		gained, lost := lostOf(hostPorts(after), hostPorts(before)), lostOf(hostPorts(before), hostPorts(after))
-		f := rule.Finding{Path: after.SpecPath().Key("containers"), Before: object.Of(strings.Join(lost, ", ")), After: object.Of(strings.Join(gained, ", "))}
+		f := rule.Finding{Path: hostPortPath(before, after, gained, lost), Before: object.Of(strings.Join(lost, ", ")), After: object.Of(strings.Join(gained, ", "))}
 		switch {
 		case len(gained) == 0 && len(lost) == 0 || now:
 			return
@@ -80,16 +80,40 @@ func checkHostNetworkChanged(p *rule.Pass, c diff.Change) {
 	}
 }
 
+// hostPortPath names the first port that pods take of their node, or give back.
+func hostPortPath(before, after object.Workload, gained, lost []string) object.Path {
+	w, ports := after, gained
+	if len(gained) == 0 {
+		w, ports = before, lost
+	}
+	for _, box := range w.Running() {
+		for _, v := range box.At("ports").Items() {
+			if len(ports) > 0 && hostPortText(v) == ports[0] {
+				return box.Path.Key("ports").Select("containerPort", v.Field("containerPort").String()).Key("hostPort")
+			}
+		}
+	}
+	return w.SpecPath().Key("containers")
+}
+
+// hostPortText gives the port of the node that a container's port takes, or "".
+func hostPortText(v object.Value) string {
+	s := v.Field("hostPort").String()
+	if !v.Field("hostPort").Exists() || s == "0" {
+		return ""
+	}
+	if x := v.Field("protocol").Text(); x != "" && x != "TCP" {
+		s += "/" + x
+	}
+	return s
+}
+
 // hostPorts gives the node ports that a pod takes, "9100" or "53/UDP".
 func hostPorts(w object.Workload) []string {
 	var out []string
 	for _, box := range w.Running() {
 		for _, v := range box.At("ports").Items() {
-			if port := v.Field("hostPort"); port.Exists() && port.String() != "0" {
-				s := port.String()
-				if x := v.Field("protocol").Text(); x != "" && x != "TCP" {
-					s += "/" + x
-				}
+			if s := hostPortText(v); s != "" {
 				out = append(out, s)
 			}
 		}

@@ -20,7 +20,7 @@ var ReplicasReduced = &rule.Rule{
 	Doc: `
 A lower count counts at once: pods end, not one by one with a rollout but together, and those that are left take the traffic of all.
 Down to one, each restart, drain or failed node is an outage. Of a StatefulSet the highest ordinals go: members of a quorum, shards
-that hold data, without being asked to hand it over. A smaller cut of a quarter or more is a note; one to nothing has a rule of its
+that hold data, without being asked to hand it over. A smaller cut of a quarter or more is a note, and a warning for pods with claims of their own; one to nothing has a rule of its
 own, as has a count that an autoscaler owns.`,
 	Advice: `Look at the use of the pods at the peak of the week, not now. Go down in steps with time between them, and keep two pods where anybody
 waits for an answer. Take members of a quorum or shards out by the software's own command first.`,
@@ -99,6 +99,8 @@ func checkReplicasReduced(p *rule.Pass, c diff.Change) {
 	switch {
 	case now == 1:
 		f.Consequence = fmt.Sprintf("one pod takes what %d took, and every restart or drain of it is an outage", was)
+	case after.Ref.Kind == "StatefulSet" && after.At("spec.volumeClaimTemplates").Len() > 0: // what goes has data of its own
+		f.Consequence += "; what only they have, on their own volumes, nobody serves"
 	case int64(100*(was-now)) < 2*less*int64(was):
 		f.Severity = rule.Note
 	}

@@ -105,6 +105,7 @@ var All = []*rule.Rule{
 	PullSecretRemoved,
 	EnvRemoved,
 	ArgsFlagRenamed,
+	LeaderLeaseMoved,
 	MountRemoved,
 
 	SecurityContextTightened,
