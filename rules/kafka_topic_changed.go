@@ -12,14 +12,14 @@ import (
 // KafkaTopicChanged reports partitions and copies of a topic that change.
 var KafkaTopicChanged = &rule.Rule{
 	ID:       "kafka-topic-changed",
-	Title:    "A Kafka topic gets fewer partitions or copies, or needs more of them for each write",
+	Title:    "A Kafka topic gets fewer partitions or copies, or needs more of them for each write, or a listener goes",
 	Subject:  "state",
 	Severity: rule.Warning,
 	Doc: `
 Kafka cannot take partitions away: the operator refuses, the topic is not ready, and none of its other settings are applied any more
 ([Strimzi](https://strimzi.io/docs/operators/latest/deploying#con-topic-operator-topic-changes-str)). More partitions are possible and cannot be undone: records of one key go to another partition from then on, so that consumers
 meet them out of order, and a compacted topic keeps an old value for good in the old one. Fewer copies, which the operator makes with Cruise Control only and refuses without, leave data on fewer brokers, and where min.insync.replicas
-asks for as many as there are, one broker that restarts stops all writes. The same is told of the cluster's own settings, and of disks that are deleted with it (deleteClaim).`,
+asks for as many as there are, one broker that restarts stops all writes. The same is told of the cluster's own settings, and of disks that are deleted with it (deleteClaim). A listener that goes, or takes another port or type, is told because clients bootstrap by them.`,
 	Advice: `For fewer partitions, or for more of a keyed topic, make a second topic, let consumers finish the old one, and move producers over. Keep three copies and min.insync.replicas 2.`,
 	Kinds:  []string{"KafkaTopic.kafka.strimzi.io", "Kafka.kafka.strimzi.io"}, Actions: []diff.Action{diff.Update, diff.Replace},
 	Check: checkKafkaTopicChanged,
@@ -30,6 +30,7 @@ func checkKafkaTopicChanged(p *rule.Pass, c diff.Change) {
 		checkWriteQuorum(p, c, `spec.kafka.config["min.insync.replicas"]`, `spec.kafka.config["default.replication.factor"]`)
 		checkWriteQuorum(p, c, `spec.kafka.config["transaction.state.log.min.isr"]`, `spec.kafka.config["transaction.state.log.replication.factor"]`)
 		checkBrokerClaims(p, c)
+		checkListeners(p, c)
 		return
 	}
 	checkWriteQuorum(p, c, `spec.config["min.insync.replicas"]`, "spec.replicas")
@@ -86,6 +87,38 @@ func checkWriteQuorum(p *rule.Pass, c diff.Change, least, copies object.Path) {
 		f.Consequence = "there are not so many: every write with acks=all fails"
 	}
 	p.Report(c, f)
+}
+
+// checkListeners looks at the addresses by which clients find the brokers
+// (https://strimzi.io/docs/operators/latest/configuring#type-GenericKafkaListener-reference).
+func checkListeners(p *rule.Pass, c diff.Change) {
+	const path object.Path = "spec.kafka.listeners"
+	now := map[string]object.Value{}
+	for _, l := range c.After.At(string(path)).Items() {
+		now[l.Field("name").Text()] = l
+	}
+	if len(now) == 0 {
+		return
+	}
+	for _, l := range c.Before.At(string(path)).Items() {
+		name := l.Field("name").Text()
+		if name == "" {
+			continue
+		}
+		at := path.Select("name", name)
+		other, there := now[name]
+		if !there {
+			p.Report(c, rule.Finding{Path: at, Severity: rule.Error, Before: l, Message: fmt.Sprintf("listener %s on port %s goes", name, l.Field("port").String()),
+				Consequence: "clients that bootstrap by it cannot connect as soon as the brokers have rolled"})
+			continue
+		}
+		for _, field := range []string{"port", "type", "tls"} {
+			if b, a := l.Field(field), other.Field(field); b.Exists() && a.Exists() && !b.Equal(a) {
+				p.Report(c, rule.Finding{Path: at.Key(field), Before: b, After: a, Message: fmt.Sprintf("listener %s: %s goes from %s to %s", name, field, b.String(), a.String()),
+					Consequence: "clients that are set up for the old one cannot connect as soon as the brokers have rolled"})
+			}
+		}
+	}
 }
 
 // checkBrokerClaims looks at disks that are deleted with their cluster

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prdiff/prdiff/internal/clientparam"
 	"github.com/prdiff/prdiff/internal/diff"
 	"github.com/prdiff/prdiff/internal/object"
 	"github.com/prdiff/prdiff/internal/rule"
@@ -27,10 +28,12 @@ or DISABLE to strict ones, each connection is reset, and callers see 503.
 A policy that loses its selector counts for every pod of its namespace, or of the mesh in the root namespace. A Sidecar object is the list of what the proxies know: a host that leaves its egress
 ([Istio](https://istio.io/latest/docs/reference/config/networking/sidecar/)) is not found any more, and its requests are answered with 502 or go through unrouted, by the outbound policy of the mesh.
 
+The mesh's own ConfigMap with outboundTrafficPolicy REGISTRY_ONLY does it for all pods and all hosts outside.
+
 Outlier detection takes a pod that only answers with errors out for a while. Without it the pod keeps its share of the requests, until somebody looks.`,
 	Advice: `Watch the dry run first (the annotation istio.io/dry-run on the policy; PERMISSIVE and the metric by connection_security_policy), list who comes without a certificate, then close one
 workload at a time, and the namespace last.`,
-	Kinds:   []string{"AuthorizationPolicy.security.istio.io", "PeerAuthentication.security.istio.io", "Sidecar.networking.istio.io", destinationRuleKind},
+	Kinds:   []string{"AuthorizationPolicy.security.istio.io", "PeerAuthentication.security.istio.io", "Sidecar.networking.istio.io", destinationRuleKind, "ConfigMap"},
 	Actions: []diff.Action{diff.Create, diff.Update, diff.Replace, diff.Rename, diff.Delete},
 	Check:   checkMeshPolicyChanged,
 }
@@ -43,6 +46,10 @@ func checkMeshPolicyChanged(p *rule.Pass, c diff.Change) {
 		}
 	case "PeerAuthentication":
 		checkPeerAuthentication(p, c)
+	case "ConfigMap":
+		if c.Before != nil && c.After != nil {
+			checkOutboundPolicy(p, c)
+		}
 	case "Sidecar":
 		if c.Before != nil && c.After != nil {
 			checkSidecarEgress(p, c)
@@ -52,6 +59,29 @@ func checkMeshPolicyChanged(p *rule.Pass, c diff.Change) {
 			checkTrafficPolicy(p, c)
 		}
 	}
+}
+
+// checkOutboundPolicy tells of a mesh that lets nobody out to hosts that it does not know
+// (https://istio.io/latest/docs/tasks/traffic-management/egress/egress-control/; ALLOW_ANY by default).
+func checkOutboundPolicy(p *rule.Pass, c diff.Change) {
+	if !hasAnyWord(c, "registry_only") {
+		return
+	}
+	mode := func(o *object.Object) (string, object.Path) {
+		for _, s := range clientparam.Settings(o) {
+			if s.Known && namesSetting(s.Name, "outboundtrafficpolicy_mode") {
+				return s.Value, s.Path
+			}
+		}
+		return "ALLOW_ANY", ""
+	}
+	was, _ := mode(c.Before)
+	now, path := mode(c.After)
+	if was == now || now != "REGISTRY_ONLY" {
+		return
+	}
+	p.Report(c, rule.Finding{Path: path, Before: object.TextOf(was), After: object.TextOf(now), Message: "the mesh lets requests out to hosts that it knows, and to no others",
+		Consequence: "each host outside that no ServiceEntry names is answered with 502 or a reset connection, for all pods with a sidecar at once"})
 }
 
 // meshRoot is the root namespace where nobody chose another one

@@ -106,6 +106,7 @@ var All = []*rule.Rule{
 	EnvRemoved,
 	ArgsFlagRenamed,
 	LeaderLeaseMoved,
+	DNSRecordsAbandoned,
 	MountRemoved,
 
 	SecurityContextTightened,
