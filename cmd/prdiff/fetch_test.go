@@ -283,19 +283,10 @@ func TestRemoteChartsAreRendered(t *testing.T) {
 		{"an archive that leads out of itself", on, on, "evil", "1.0.0", []string{"evil-1.0.0.tgz"}, exitFailed, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			for file, text := range map[string]string{
+			dir := writeTree(t, map[string]string{
 				"before/.prdiff.yaml": tt.base, "after/.prdiff.yaml": tt.head,
 				"before/apps/a.yaml": object("web", "1.0.0", "{replicas: 2}"), "after/apps/a.yaml": object(tt.chart, tt.version, "{replicas: 3, color: null}"),
-			} {
-				name := filepath.Join(dir, file)
-				if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+			})
 			home := t.TempDir()
 			getenv := func(name string) string {
 				if token, ok := tokens[name]; ok {

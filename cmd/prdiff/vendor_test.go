@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -66,21 +64,14 @@ func TestChartsThatAreDependedOnAreRendered(t *testing.T) {
 		{"a version that is not there", on, umbrella("1.0.0", ""), umbrella("7.0.0", ""), "helm.fetch: web: helm pull: Error: web not found", "web:2", exitFailed, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			for side, files := range map[string]map[string]string{"before": tt.before, "after": tt.after} {
+			all := map[string]string{}
+			for side, files := range map[string]map[string]string{"before/": tt.before, "after/": tt.after} {
 				for file, text := range files {
-					name := filepath.Join(dir, side, file)
-					if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					all[side+file] = text
 				}
-				if err := os.WriteFile(filepath.Join(dir, side, ".prdiff.yaml"), []byte(tt.config), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				all[side+".prdiff.yaml"] = tt.config
 			}
+			dir := writeTree(t, all)
 			home := t.TempDir()
 			getenv := func(name string) string {
 				if token, ok := tokens[name]; ok {

@@ -16,35 +16,6 @@ type pair struct {
 	value any
 }
 
-// newMapping makes an empty mapping with room for n pairs: for few, which most maps have,
-// in one piece of memory with it.
-func newMapping(n int) *mapping {
-	switch {
-	case n <= 1:
-		m := new(struct {
-			mapping
-			room [1]pair
-		})
-		m.pairs = m.room[:0]
-		return &m.mapping
-	case n <= 2:
-		m := new(struct {
-			mapping
-			room [2]pair
-		})
-		m.pairs = m.room[:0]
-		return &m.mapping
-	case n <= 4:
-		m := new(struct {
-			mapping
-			room [4]pair
-		})
-		m.pairs = m.room[:0]
-		return &m.mapping
-	}
-	return &mapping{make([]pair, 0, n)}
-}
-
 // mappingOf makes a mapping of pairs in any order, which become its own. Of several
 // with one key the last counts.
 func mappingOf(pairs []pair) *mapping {

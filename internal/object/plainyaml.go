@@ -270,7 +270,7 @@ func (p *plainReader) collect(start int) (*mapping, bool) {
 			n++
 		}
 	}
-	m := newMapping(n)
+	m := &mapping{make([]pair, 0, n)}
 	for i := range pairs {
 		if pairs[i].value != nil {
 			m.pairs = append(m.pairs, pairs[i])

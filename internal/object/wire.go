@@ -382,7 +382,7 @@ func (r *WireReader) mapping(depth int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newMapping(min(n, 1024))
+	m := &mapping{make([]pair, 0, min(n, 1024))}
 	for range n {
 		b, err := r.text()
 		if err != nil {

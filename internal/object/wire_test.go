@@ -113,6 +113,21 @@ func TestATruncatedObjectIsAnError(t *testing.T) {
 	}
 }
 
+// Whoever looks a key up relies on the order.
+func TestKeysOutOfOrderAreAnError(t *testing.T) {
+	o := wireObjects(t)[0]
+	for _, keys := range [][]string{{"b", "a"}, {"a", "a"}, {"", ""}} {
+		data := &mapping{}
+		for _, k := range keys {
+			data.pairs = append(data.pairs, pair{k, "x"})
+		}
+		forged := &Object{Ref: o.Ref, Origin: o.Origin, apiVersion: "v1", root: &mapping{[]pair{{"data", data}}}}
+		if got, err := new(WireParts).Read(forged.AppendWire(nil)).Next(); err == nil {
+			t.Errorf("keys %q are read as %v", keys, got.Root())
+		}
+	}
+}
+
 func TestTheRunIsJoinedBeforeTheFirstObject(t *testing.T) {
 	if key := RunKey(); !JoinRun(key) || JoinRun([]byte("another")) {
 		t.Error("a run that has begun can be joined by its own key alone")
